@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs';
+import { LineCounter, isMap, isNode, isPair, isScalar, parseDocument } from 'yaml';
+import type { Document, Node } from 'yaml';
+import type { z } from 'zod';
+
+/** One thing that is wrong in a file of the operator's. `line` and `column` count from 1. */
+export interface FileProblem {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** How many problems a message lists before it only counts the rest. */
+const SHOWN_PROBLEMS = 20;
+
+/**
+ * An ontology or inventory file that cannot be used. The message has one line per problem, as
+ * `file:line:column: what is wrong and what is allowed`; all problems of a file are told at once.
+ */
+export class GraphFileError extends Error {
+  readonly code = 'graph_file_invalid';
+  readonly fault = 'operator';
+  readonly file: string;
+  readonly problems: readonly FileProblem[];
+
+  constructor(file: string, problems: readonly FileProblem[]) {
+    const sorted = problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+    const lines = sorted
+      .slice(0, SHOWN_PROBLEMS)
+      .map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`);
+    const rest = sorted.length - lines.length;
+    super([...lines, ...(rest > 0 ? [`${file}: and ${rest} more`] : [])].join('\n'));
+    this.name = 'GraphFileError';
+    this.file = file;
+    this.problems = sorted;
+  }
+}
+
+/** Where something stands in a file: keys and list positions from the top. */
+export type YamlPath = readonly PropertyKey[];
+
+/** A YAML file that has been read, with a way back from a value to its line. */
+export class YamlSource {
+  readonly file: string;
+  readonly problems: FileProblem[] = [];
+  readonly #document: Document;
+  readonly #lines: LineCounter;
+
+  private constructor(file: string, document: Document, lines: LineCounter) {
+    this.file = file;
+    this.#document = document;
+    this.#lines = lines;
+  }
+
+  /**
+   * Reads a file. Throws `GraphFileError` when it cannot be read or is not YAML; duplicate keys
+   * count as not YAML.
+   */
+  static read(file: string): YamlSource {
+    let text: string;
+    try {
+      text = readFileSync(file, 'utf8');
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new GraphFileError(file, [{ line: 1, column: 1, message: `cannot be read: ${why}` }]);
+    }
+    return YamlSource.parse(file, text);
+  }
+
+  /** As `read`, for text that is already there; `file` is only the name used in messages. */
+  static parse(file: string, text: string): YamlSource {
+    const lines = new LineCounter();
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+    const source = new YamlSource(file, document, lines);
+    for (const error of document.errors)
+      source.#addAt(error.pos[0], `not valid YAML: ${error.message}`);
+    source.throwIfWrong();
+    return source;
+  }
+
+  /**
+   * Checks the whole file against a schema and returns what the schema makes of it. Throws
+   * `GraphFileError` with every violation at its line.
+   */
+  check<T>(schema: z.ZodType<T>): T {
+    const result = schema.safeParse(this.#document.toJS() as unknown);
+    if (result.success) return result.data;
+    for (const issue of result.error.issues) this.#addIssue(issue);
+    throw new GraphFileError(this.file, this.problems);
+  }
+
+  /** Notes a problem with the value at a path; `throwIfWrong` then throws all of them. */
+  add(path: YamlPath, message: string): void {
+    this.#addAt(this.#offsetOf(path), message);
+  }
+
+  /** The line, counted from 1, of the value at a path or of the nearest thing around it. */
+  lineOf(path: YamlPath): number {
+    return this.#lines.linePos(this.#offsetOf(path)).line;
+  }
+
+  /** Throws `GraphFileError` when a problem was noted. */
+  throwIfWrong(): void {
+    if (this.problems.length > 0) throw new GraphFileError(this.file, this.problems);
+  }
+
+  #addIssue(issue: z.core.$ZodIssue): void {
+    const where = issue.path.length > 0 ? issue.path.map(String).join('.') : 'the file';
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) {
+        this.#addAt(this.#keyOffset(issue.path, key), `unknown key ${quote(key)} in ${where}`);
+      }
+      return;
+    }
+    const given = this.#document.getIn(issue.path, false);
+    const shown = given === undefined || isNode(given) ? '' : ` (given: ${quote(given)})`;
+    this.add(issue.path, `${where}: ${issue.message}${shown}`);
+  }
+
+  #addAt(offset: number, message: string): void {
+    const { line, col } = this.#lines.linePos(offset);
+    this.problems.push({ line: Math.max(line, 1), column: Math.max(col, 1), message });
+  }
+
+  /** A missing value has no place of its own, so the nearest thing around it stands for it. */
+  #offsetOf(path: YamlPath): number {
+    for (let length = path.length; length >= 0; length -= 1) {
+      const node = this.#document.getIn(path.slice(0, length), true);
+      if (isNode(node) && node.range) return node.range[0];
+    }
+    return 0;
+  }
+
+  #keyOffset(path: YamlPath, key: string): number {
+    const parent = path.length > 0 ? this.#document.getIn(path, true) : this.#document.contents;
+    if (isMap(parent)) {
+      const pair = parent.items.find((item) => isPair(item) && keyText(item.key) === key);
+      const node = pair?.key as Node | undefined;
+      if (isNode(node) && node.range) return node.range[0];
+    }
+    return this.#offsetOf(path);
+  }
+}
+
+/** Shows a value of a file in a message: as JSON, cut to 60 characters. */
+export function quote(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+}
+
+/** Lists what is allowed, sorted, for a message: `a, b, c`. */
+export function listed(names: Iterable<string>): string {
+  return [...names].toSorted().join(', ');
+}
+
+function keyText(key: unknown): string {
+  return isScalar(key) ? String(key.value) : String(key);
+}
