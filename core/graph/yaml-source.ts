@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { LineCounter, isMap, isNode, isPair, isScalar, parseDocument } from 'yaml';
 import type { Document, Node } from 'yaml';
 import type { z } from 'zod';
+import { NomosError, errorText } from '../errors.ts';
 
 /** One thing that is wrong in a file of the operator's. `line` and `column` count from 1. */
 export interface FileProblem {
@@ -17,10 +18,9 @@ const SHOWN_PROBLEMS = 20;
  * An ontology or inventory file that cannot be used. The message has one line per problem, as
  * `file:line:column: what is wrong and what is allowed`; all problems of a file are told at once.
  */
-export class GraphFileError extends Error {
-  readonly code = 'graph_file_invalid';
-  readonly fault = 'operator';
+export class GraphFileError extends NomosError {
   readonly file: string;
+  /** Sorted by line and column. */
   readonly problems: readonly FileProblem[];
 
   constructor(file: string, problems: readonly FileProblem[]) {
@@ -29,8 +29,12 @@ export class GraphFileError extends Error {
       .slice(0, SHOWN_PROBLEMS)
       .map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`);
     const rest = sorted.length - lines.length;
-    super([...lines, ...(rest > 0 ? [`${file}: and ${rest} more`] : [])].join('\n'));
-    this.name = 'GraphFileError';
+    super(
+      'graph_file_invalid',
+      'operator',
+      [...lines, ...(rest > 0 ? [`${file}: and ${rest} more`] : [])].join('\n'),
+      { fields: { file, problems: sorted } },
+    );
     this.file = file;
     this.problems = sorted;
   }
@@ -61,8 +65,8 @@ export class YamlSource {
     try {
       text = readFileSync(file, 'utf8');
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new GraphFileError(file, [{ line: 1, column: 1, message: `cannot be read: ${why}` }]);
+      const message = `cannot be read: ${errorText(error)}`;
+      throw new GraphFileError(file, [{ line: 1, column: 1, message }]);
     }
     return YamlSource.parse(file, text);
   }
