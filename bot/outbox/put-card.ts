@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import type { Unit } from '../../core/db/database.ts';
+import {
+  type AtEvent,
+  CARD_PACE_MS,
+  type CardIdentity,
+  type Destination,
+  type InThread,
+  PRIORITY,
+  insert,
+  laneOf,
+  messageOf,
+  placed,
+  supersedeEdits,
+} from './insert.ts';
+import type { MessageContent } from './relations.ts';
+import type { Lane, RowContent } from './rows.ts';
+
+/**
+ * Shows a card in its newest form: sends it when it is new (or when its first message never left), edits it when its
+ * content changed, does nothing otherwise. An edit that has not left yet is replaced. Writes `matrix_cards` too.
+ * `thread`, `replyTo` and `to` count for the first message only.
+ */
+export async function putCard(
+  unit: Unit,
+  args: {
+    to: Destination;
+    card: CardIdentity;
+    message: MessageContent;
+    thread?: InThread | undefined;
+    replyTo?: AtEvent | undefined;
+    /** Default `PRIORITY.state`. */
+    priority?: number | undefined;
+    /** Least time between two edits of this card, default `CARD_PACE_MS`; the first edit goes at once. */
+    paceMs?: number | undefined;
+    /** Marks the card as in its last form. */
+    closed?: boolean | undefined;
+  },
+): Promise<'sent' | 'edited' | 'unchanged'> {
+  const { card } = args;
+  const message = messageOf(args.message);
+  const contentHash = createHash('sha256').update(JSON.stringify(message)).digest('hex');
+  const known = await unit.db.matrixCard.findUnique({ where: { cardKey: card.key } });
+  const closed = args.closed ?? known?.closed ?? false;
+  if (known?.contentHash === contentHash && known.closed === closed) return 'unchanged';
+
+  const sent = known !== null && (known.eventId !== null || (await sendIsUnderWay(unit, card.key)));
+  const lane = sent ? (known.lane as Lane) : await laneOf(unit, args.to);
+  const now = new Date();
+  const fields = {
+    lane,
+    kind: card.kind,
+    refId: card.refId,
+    sessionId: card.sessionId ?? null,
+    turnId: card.turnId ?? null,
+    contentHash,
+    closed,
+    updatedAt: now,
+  };
+  await unit.db.matrixCard.upsert({
+    where: { cardKey: card.key },
+    create: { cardKey: card.key, ...fields },
+    update: fields,
+  });
+  if (known?.contentHash === contentHash) return 'unchanged';
+
+  const tags = { card: card.key, kind: card.kind, ref: card.refId };
+  const priority = args.priority ?? PRIORITY.state;
+  if (sent) {
+    await supersedeEdits(unit, card.key);
+    const content: RowContent<'edit'> = {
+      v: 1,
+      message,
+      tags,
+      paceMs: args.paceMs ?? CARD_PACE_MS,
+    };
+    await insert(unit, {
+      lane,
+      kind: 'edit',
+      eventType: 'm.room.message',
+      content,
+      cardKey: card.key,
+      priority,
+    });
+    return 'edited';
+  }
+  const content: RowContent<'send'> = { v: 1, message, tags, ...placed(args) };
+  await insert(unit, {
+    lane,
+    kind: 'send',
+    eventType: 'm.room.message',
+    content,
+    cardKey: card.key,
+    priority,
+  });
+  return 'sent';
+}
+
+async function sendIsUnderWay(unit: Unit, cardKey: string): Promise<boolean> {
+  const pending = await unit.db.matrixOutbox.count({
+    where: { cardKey, kind: { in: ['send', 'upload'] }, state: 'pending' },
+  });
+  return pending > 0;
+}
