@@ -1,0 +1,110 @@
+/** The words that the walk over a command and the tables of command families share. */
+import type { Risk } from './risk.ts';
+
+/** One thing that speaks against "read-only", in words for the operator's card (P5). */
+export interface Finding {
+  risk: Risk;
+  reason: string;
+}
+
+/** Stands in an {@link Arg}'s value for text that is only known when the command runs. NUL cannot occur in a command. */
+export const HOLE = '\0';
+
+/**
+ * What is known about the text that a hole stands for: `id` is words that neither begin with a dash nor hold a slash (process
+ * ids, container names, dates); `paths` is file names below the given patterns; `any` is anything.
+ */
+export type HoleKind = { kind: 'id' } | { kind: 'paths'; patterns: readonly string[] } | { kind: 'any' };
+
+/** One word of a command after quotes, braces and known variables were taken out. */
+export interface Arg {
+  /** The text, with a {@link HOLE} for each part that is not known. */
+  value: string;
+  /** True when an unquoted hole may turn the word into none or several. */
+  splits: boolean;
+  /** True when an unquoted `*`, `?` or `[` may turn the word into several file names. */
+  glob: boolean;
+  /** What is known of the holes, in order. */
+  holes: readonly HoleKind[];
+  /** The likeliest text when there are holes. It can only bring danger to light, never make a word harmless. */
+  guess?: string;
+}
+
+/** Where a command's standard input comes from, as far as rules care. */
+export interface Input {
+  /** `none`: the runner's /dev/null. `text`: here-document or here-string. `pipe`: an earlier command. */
+  from: 'none' | 'text' | 'file' | 'pipe';
+  /** Literal texts that may arrive there. */
+  texts: readonly string[];
+  /** What the earlier command of the pipe puts out, one item a line. */
+  output: HoleKind;
+}
+
+/** One simple command. */
+export interface Call {
+  /** The bare program name (`sed` for `/usr/bin/sed`). */
+  name: string;
+  args: readonly Arg[];
+  input: Input;
+}
+
+/** What a rule may ask of the walk: to judge a command that the call would run. */
+export interface Shell {
+  /** Judges words as a command of its own. `appended`: more words that are not known follow. */
+  argv(args: readonly Arg[], input: Input): Finding[];
+  /** Judges a text as shell source of its own, with its positional parameters. */
+  script(source: Arg, positional: readonly Arg[], input: Input): Finding[];
+  /** Looks for destructive shell source in literal text; what is harmless or unknown gives nothing. */
+  suspect(texts: readonly string[]): Finding[];
+  /** Directories that relative paths may be relative to. */
+  readonly directories: ReadonlySet<string>;
+}
+
+/** Judges a call: no findings means read-only. */
+export type Check = (call: Call, shell: Shell) => Finding[];
+
+/** A command family's entry for one program. */
+export interface Rule {
+  check: Check;
+  /** Words of the call are data that nothing runs (commit messages): they are not searched for danger. */
+  inert?: boolean;
+  /** What each line of the output is; `any` unless said. */
+  output?: (call: Call) => HoleKind;
+}
+
+/** A finding that the command changes something, or may. */
+export const changes = (reason: string): Finding => ({ risk: 'config_mutation', reason });
+
+/** A finding that the command destroys or gives away what cannot be taken back (P4). */
+export const destroys = (reason: string): Finding => ({ risk: 'destructive', reason });
+
+/** A wholly known word. */
+export const literal = (value: string): Arg => ({ value, splits: false, glob: false, holes: [] });
+
+/** A word of which nothing is known; `splits` when it may be none or several. */
+export const unknownArg = (splits = true, kind: HoleKind = { kind: 'any' }): Arg => ({
+  value: HOLE,
+  splits,
+  glob: false,
+  holes: [kind],
+});
+
+/** True when the word's text is known to the last letter. */
+export const isKnown = (arg: Arg): boolean => !arg.value.includes(HOLE) && !arg.glob;
+
+/** True when the word may begin with a dash, or turn into words that do. */
+export function mayBeOption(arg: Arg): boolean {
+  const harmless = arg.holes.every((hole) => hole.kind === 'id' || hole.kind === 'paths');
+  if (arg.splits && !harmless) return true;
+  if (arg.value.startsWith(HOLE)) return !harmless;
+  return arg.glob && /^[*?[]/.test(arg.value);
+}
+
+/** The word for people: holes as `…`, cut to 60 characters. */
+export function shown(arg: Arg | string): string {
+  const text = (typeof arg === 'string' ? arg : arg.value).replaceAll(HOLE, '…').replace(/\s+/g, ' ');
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+}
+
+/** No standard input at all. */
+export const NO_INPUT: Input = { from: 'none', texts: [], output: { kind: 'any' } };

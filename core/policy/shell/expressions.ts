@@ -1,0 +1,111 @@
+/** Expressions that Bash evaluates by itself: arithmetic, `[[ ]]`, `${…}`. What they evaluate again is a way to run commands. */
+import { changes, isKnown, shown } from '../model.ts';
+import type { Arg, Finding } from '../model.ts';
+import type { ArithmeticExpression, ParameterExpansionPart, TestExpression, Word } from './parse.ts';
+
+type Numeric = (name: string) => boolean;
+
+/** Arithmetic: numbers alone are harmless, and variables that can only be numbers. Names are evaluated again by Bash. */
+export function arithmeticFindings(expression: ArithmeticExpression | undefined, numeric: Numeric, command: boolean): Finding[] {
+  if (!expression) return command ? [] : [changes('arithmetic that could not be read')];
+  switch (expression.type) {
+    case 'ArithmeticWord': {
+      const text = expression.value.trim();
+      if (/^(0[xX])?[\da-fA-F]+$/.test(text) && /^\d/.test(text)) return [];
+      const name = /^\$?\{?([A-Za-z_]\w*)\}?$/.exec(text)?.[1];
+      if (name !== undefined && numeric(name)) return [];
+      if (/^\$[#?$]$|^\$\{#\w+\}$/.test(text)) return [];
+      return [changes(`arithmetic evaluates ${shown(text)}`)];
+    }
+    case 'ArithmeticGroup':
+      return arithmeticFindings(expression.expression, numeric, command);
+    case 'ArithmeticUnary':
+      if (/^(\+\+|--)$/.test(expression.operator)) return [changes('arithmetic changes a variable')];
+      return arithmeticFindings(expression.operand, numeric, command);
+    case 'ArithmeticBinary':
+      if (/(?<![<>=!])=$/.test(expression.operator)) return [changes('arithmetic changes a variable')];
+      return [...arithmeticFindings(expression.left, numeric, command), ...arithmeticFindings(expression.right, numeric, command)];
+    case 'ArithmeticTernary':
+      return [expression.test, expression.consequent, expression.alternate].flatMap((part) =>
+        arithmeticFindings(part, numeric, command),
+      );
+    default:
+      return [changes('arithmetic evaluates a command')];
+  }
+}
+
+/** `${…}`: plain ones, lengths, literal patterns and defaults are harmless; what is evaluated again or assigns is not. */
+export function parameterFindings(part: ParameterExpansionPart, numeric: Numeric): Finding[] {
+  const what = shown(part.text);
+  if (!/^(\w+|[@*#?$!-])$/.test(part.parameter)) return [changes(`an expansion that no rule names: ${what}`)];
+  if (part.prefix === '!') return [changes(`indirect expansion ${what}`)];
+  if (part.index && !/^(@|\*|\d+)$/.test(part.index.text)) return [changes(`${what} evaluates an index`)];
+  const operation = part.operation;
+  if (!operation) return [];
+  switch (operation.type) {
+    case 'Default':
+      if (operation.operator.includes('=')) return [changes(`${what} assigns`)];
+      return operandFindings(operation.operand, what);
+    case 'Remove':
+      return operandFindings(operation.operand, what);
+    case 'Replace':
+      return [...operandFindings(operation.pattern, what), ...operandFindings(operation.replacement, what)];
+    case 'CaseModification':
+      return operation.operand ? operandFindings(operation.operand, what) : [];
+    case 'Slice': {
+      const number = (word: Word | undefined): boolean =>
+        word === undefined || /^\s*\(?-?\d+\)?\s*$/.test(word.text) || numeric(word.text.replace(/^\$/, ''));
+      return number(operation.offset) && number(operation.length) ? [] : [changes(`${what} evaluates arithmetic`)];
+    }
+    case 'Transform':
+    case 'Names':
+    case 'Unknown':
+      return [changes(`an expansion that is evaluated again: ${what}`)];
+    default: {
+      const never: never = operation;
+      throw new TypeError(`operation ${JSON.stringify(never)}`);
+    }
+  }
+}
+
+/** Operands hold text, quoted or not, or plain variables; nothing that runs. */
+function operandFindings(operand: Word, what: string): Finding[] {
+  return /\$\(|`|<\(|>\(|\$\{[^}]*[^\w}#%][^}]*\}/.test(operand.text) ? [changes(`a substitution inside ${what}`)] : [];
+}
+
+const NUMERIC = /^-(eq|ne|lt|le|gt|ge)$/;
+const FILE_TESTS = /^-[abcdefghknoprstuwxzGLNOS]$/;
+
+/** `[[ … ]]`: files, strings and patterns. Numeric comparisons evaluate their operands; `-v` and `-R` evaluate an index. */
+export function testFindings(expression: TestExpression, read: (word: Word) => Arg): Finding[] {
+  switch (expression.type) {
+    case 'TestLogical':
+      return expression.operands.flatMap((operand) => testFindings(operand, read));
+    case 'TestNot':
+      return testFindings(expression.operand, read);
+    case 'TestGroup':
+      return testFindings(expression.expression, read);
+    case 'TestUnary':
+      return FILE_TESTS.test(expression.operator) && expression.operator !== '-t'
+        ? wordFindings(expression.operand)
+        : [changes(`[[ ${expression.operator} ]] evaluates its operand`)];
+    case 'TestBinary': {
+      const words = [expression.left, expression.right];
+      const inner = words.flatMap(wordFindings);
+      if (!NUMERIC.test(expression.operator)) return inner;
+      const numbers = words.every((word) => {
+        const arg = read(word);
+        return (isKnown(arg) && /^-?\d{1,18}$/.test(arg.value)) || /^\$[#?$]$|^\$\{#\w+\}$/.test(word.text);
+      });
+      return numbers ? inner : [...inner, changes(`[[ ${expression.operator} ]] evaluates ${shown(words.map((word) => word.text).join(' '))}`)];
+    }
+    default: {
+      const never: never = expression;
+      throw new TypeError(`test ${JSON.stringify(never)}`);
+    }
+  }
+}
+
+function wordFindings(word: Word): Finding[] {
+  return (word.parts ?? []).flatMap((part) => (part.type === 'ParameterExpansion' ? parameterFindings(part, () => false) : []));
+}

@@ -1,0 +1,118 @@
+/**
+ * What the variables of a script can hold. Every assignment anywhere in the script counts, in no order: a name whose values are
+ * all plain text has those values (and perhaps none); a name that anything else sets is not known.
+ */
+import { HOLE, isKnown } from '../model.ts';
+import type { Arg, HoleKind } from '../model.ts';
+import { forEachChild } from './parse.ts';
+import type { Assignment, Command, SyntaxNode, Word } from './parse.ts';
+import { readText, readWord } from './words.ts';
+import type { Lookup } from './words.ts';
+
+/** What a variable may hold: texts, and what is known of values that are only known at run time. */
+export interface Known {
+  texts: readonly string[];
+  /** Set when some value is not plain text; `any` when nothing is known of it. */
+  hole: HoleKind | undefined;
+}
+
+/** The variables that a script sets. A name that is absent comes from outside. */
+export type Values = ReadonlyMap<string, Known>;
+
+/** Most values that are followed for one variable. */
+const MAX_VALUES = 256;
+
+/** Commands that set variables by name in their arguments. */
+const SETTERS = new Set([
+  'read', 'mapfile', 'readarray', 'getopts', 'unset', 'export', 'declare', 'typeset', 'local', 'readonly', 'let', 'eval',
+  'source', '.', 'wait',
+]);
+
+interface Found {
+  texts: Set<string>;
+  hole: HoleKind | undefined;
+}
+
+interface Sources {
+  found: Map<string, Found>;
+  assignments: Assignment[];
+  loops: { name: string; words: readonly Word[] | undefined }[];
+}
+
+const ANY: HoleKind = { kind: 'any' };
+
+/** Reads all assignments below a node. `substitution` says what is known of a substitution's output. */
+export function variablesOf(root: SyntaxNode, substitution: Lookup['substitution']): Values {
+  const sources: Sources = { found: new Map(), assignments: [], loops: [] };
+  collect(root, sources);
+  const { found } = sources;
+  if (found.size === 0 && sources.assignments.length === 0 && sources.loops.length === 0) return new Map();
+  let settled = new Map<string, Found>();
+  for (let round = 0; round < 3; round++) {
+    const before = settled;
+    const lookup: Lookup = {
+      variable: (name) => single(before.get(name)),
+      hole: (name) => before.get(name)?.hole ?? ANY,
+      substitution,
+      positional: () => undefined,
+    };
+    settled = new Map();
+    for (const [name, entry] of found) settled.set(name, { texts: new Set(entry.texts), hole: entry.hole });
+    for (const loop of sources.loops) {
+      if (!loop.words) note(settled, loop.name, undefined);
+      else for (const word of loop.words) for (const arg of readWord(word, lookup)) note(settled, loop.name, arg);
+    }
+    for (const assignment of sources.assignments) {
+      const plain = assignment.value.type === 'Word' && !assignment.append && !assignment.index;
+      note(settled, assignment.name, plain ? readText(assignment.value as Word, lookup) : undefined);
+    }
+  }
+  for (const entry of settled.values()) if (entry.texts.size > MAX_VALUES) entry.hole = ANY;
+  return new Map([...settled].map(([name, entry]) => [name, { texts: [...entry.texts], hole: entry.hole }]));
+}
+
+function single(entry: Found | undefined): string | undefined {
+  return entry && !entry.hole && entry.texts.size === 1 ? [...entry.texts][0] : undefined;
+}
+
+function note(found: Map<string, Found>, name: string, arg: Arg | undefined): void {
+  const entry = entryOf(found, name);
+  if (arg && isKnown(arg)) entry.texts.add(arg.value);
+  else entry.hole = entry.hole?.kind === 'any' ? ANY : kindOf(arg);
+}
+
+/** A word of nothing but id holes and letters is an id; one that is a single hole of paths keeps its patterns. */
+function kindOf(arg: Arg | undefined): HoleKind {
+  if (!arg || arg.holes.length === 0) return arg?.glob && /^[/~]/.test(arg.value) ? { kind: 'paths', patterns: [arg.value] } : ANY;
+  const [first] = arg.holes;
+  if (arg.value === HOLE && first) return first;
+  const ids = arg.holes.every((hole) => hole.kind === 'id') && !arg.glob && !/^-|[\s/]/.test(arg.value);
+  return ids ? { kind: 'id' } : ANY;
+}
+
+function entryOf(found: Map<string, Found>, name: string): Found {
+  const entry = found.get(name) ?? { texts: new Set<string>(), hole: undefined };
+  found.set(name, entry);
+  return entry;
+}
+
+function collect(node: SyntaxNode, into: Sources): void {
+  const unknown = (text: string): void => {
+    for (const name of text.match(/[A-Za-z_]\w*/g) ?? []) entryOf(into.found, name).hole = ANY;
+  };
+  if (node.type === 'Assignment') into.assignments.push(node);
+  else if (node.type === 'For' || node.type === 'Select') into.loops.push({ name: node.name.value, words: node.wordlist });
+  else if (node.type === 'ParameterExpansion' && node.operation?.type === 'Default' && /=/.test(node.operation.operator)) {
+    unknown(node.parameter);
+  } else if (node.type === 'ArithmeticWord') unknown(node.value);
+  else if (node.type === 'Redirect' && node.descriptor?.type === 'FileDescriptorVariable') unknown(node.descriptor.name);
+  else if (node.type === 'Command' && sets(node)) {
+    for (const word of node.suffix) if (word.type === 'Word') unknown(word.value);
+  }
+  forEachChild(node, (child) => collect(child, into));
+}
+
+function sets(command: Command): boolean {
+  const name = command.name?.value ?? '';
+  return SETTERS.has(name) || (name === 'printf' && command.suffix.some((word) => word.type === 'Word' && word.value.startsWith('-v')));
+}
