@@ -1,3 +1,344 @@
-/** Stands in until the scripts are written. */
-export const WRAPPER_SCRIPT = ':';
-export const READ_SCRIPT = ':';
+import { PINNED_ENV } from '../../policy/environment.ts';
+
+/**
+ * The scripts that targets run, as fixed text. They must work in dash, bash, BusyBox ash and their like, without /bin/bash,
+ * GNU options or Perl, and must hold no single quote and no doubled backslash, so that every login shell hands them
+ * on unchanged between single quotes. What they answer is told in `protocol.ts`.
+ *
+ * They are run by `eval` with the script itself as $1 (so that it can start itself again), the action as $2, the id as $3 and, for
+ * `start` and `read`, the command's length in bytes, the time limit and the grace in milliseconds as $4, $5 and $6.
+ */
+
+/** A change's output is kept on the target up to this much per stream, so that no command can fill its disk. */
+export const TARGET_OUTPUT_CAP_BYTES = 8 * 1024 * 1024;
+
+/** Past the cap the very end of each stream is kept as well. Half of what is kept here of a stream, so that it fits whole. */
+export const TARGET_TAIL_BYTES = 512 * 1024;
+
+/** What is left of an execution on a target goes after this many days. */
+export const TARGET_KEEP_DAYS = 7;
+
+/** How long the output of a command that has ended is waited for when something it started still holds it open, in seconds. */
+const DRAIN_SECONDS = 1;
+
+/** `NAME="value" …` for `env`; the values are our own constants, checked here to need no further quoting. */
+const ENVIRONMENT = Object.entries(PINNED_ENV)
+  .map(([name, value]) => {
+    if (!/^[\w./:-]*$/.test(value))
+      throw new Error(`The pinned value of ${name} would need quoting.`);
+    return `${name}=${value}`;
+  })
+  .join(' ');
+
+const PREAMBLE = `
+LC_ALL=C PATH=${PINNED_ENV['PATH'] ?? ''}
+export LC_ALL PATH
+unset TIME_STYLE
+id=$3
+h=\${HOME:-/}
+say() { printf "nomos1 %s\\n" "$*" || exit 1; }
+refuse() { say refused "$@"; exit 0; }
+nap() { sleep 0.05 2>/dev/null || sleep 1; }
+say begin "$id"
+`;
+
+// Reads the command, then finds what is needed to run it in a session of its own: setsid, or a shell with job control.
+const TAKE_COMMAND = `
+IFS= read -r l || refuse command the command did not arrive whole
+c=$(printf "%bx" "$l")
+c=\${c%x}
+[ "\${#c}" = "$4" ] || refuse command the command arrived damaged
+for x in env sleep $needs; do command -v $x >/dev/null || refuse tools "there is no $x on the target"; done
+if command -v setsid >/dev/null; then own=setsid
+elif [ -z "$( (set -m) 2>&1 )" ]; then own=
+else refuse tools there is no setsid on the target
+fi
+if command -v bash >/dev/null; then sh=bash bare="--noprofile --norc"; else sh=sh bare=; fi
+`;
+
+// Runs $c in a session of its own, in the background; its pid, which is also its group and session, is $p.
+const SPAWN = `
+spawn() {
+  [ -n "$own" ] || set -m
+  ( cd "$h" 2>/dev/null || cd /
+    exec $own env -i HOME="$h" USER="\${USER:-}" LOGNAME="\${LOGNAME:-}" ${ENVIRONMENT} $sh $bare -c "$c"
+  ) 3<&- 6<&- 7<&- 8<&- &
+  p=$!
+  [ -n "$own" ] || set +m
+}
+`;
+
+// Everything of session or group $p: \`left\` tells whether there is any of it, \`hit\` signals it, \`stop\` ends it and exits
+// with 10 if that is proven, 11 if something is left. A zombie is not left: it only waits to be counted.
+const SESSION = `
+each() {
+  for f in /proc/[0-9]*/stat; do
+    { read -r l <"$f"; } 2>/dev/null || continue
+    set -- "$1" \${l##*") "}
+    case $2 in Z|X) continue ;; esac
+    [ "$4" = "$p" ] || [ "$5" = "$p" ] || continue
+    [ -n "$1" ] || return 0
+    f=\${f#/proc/}
+    kill -s "$1" "\${f%/stat}"
+  done
+  [ -n "$1" ]
+}
+left() { if [ -r /proc/self/stat ]; then each ""; else kill -s 0 -- "-$p"; fi; }
+hit() { kill -s "$1" -- "-$p"; [ ! -r /proc/self/stat ] || each "$1"; }
+stop() {
+  trap "" TERM
+  exec 2>/dev/null
+  kill -s TERM "$p"
+  hit TERM
+  n=$(( $grace / 50 ))
+  while nap; left && [ $n -gt 0 ]; do n=$((n - 1)); done
+  n=40
+  while left && [ $n -gt 0 ]; do hit KILL; nap; n=$((n - 1)); done
+  left && exit 11
+  exit 10
+}
+timer() {
+  s=
+  trap "kill \\$s; exit 0" TERM
+  sleep "$(( $1 / 1000 )).$(printf %03d $(( $1 % 1000 )))" & s=$!
+  wait $s || { sleep $(( $1 / 1000 + 1 )) & s=$!; wait $s; }
+  stop
+}
+`;
+
+/** Runs one read: nothing is kept; the end of standard input or the time limit ends it. */
+export const READ_SCRIPT = compact(`${PREAMBLE}needs=
+${TAKE_COMMAND}
+limit=$5 grace=$6
+${SPAWN}${SESSION}
+exec 3<&0 </dev/null
+say started $sh
+spawn
+exec 2>/dev/null
+( read -r x <&3; stop ) >/dev/null & w=$!
+exec 3<&-
+timer $limit >/dev/null & t=$!
+wait $p; r=$?
+kill $w $t
+wait $w; a=$?
+wait $t; b=$?
+kill -s KILL -- "-$p"
+case $a$b in *11*) exit 252 ;; *10*) exit 253 ;; esac
+exit $r
+`);
+
+// The files of one execution, in <state>/<id>:
+//   go         who claimed the right to start: "run", or "void" for an id that was given up; made once, never changed
+//   meta       the shell and the boot that it was started in
+//   live       a pipe that the supervisor holds open: reading it blocks until the supervisor is gone
+//   ctl        a pipe that takes the word to cancel
+//   o e done   pipes from the command to what keeps its output, and the word that all of it is kept
+//   out err    the output up to the cap; .tail: the end of what went past it; .count: the last line begins with all bytes
+//   pid        the command's process, and its start time
+//   exit       cause, exit code, whether its session is gone, milliseconds; made whole, by a rename. Its room on the disk is
+//              taken before the start, so that a command that fills the disk can still be told to have ended.
+const STATE = `
+if [ -n "\${NOMOS_STATE_DIR:-}" ]; then base=$NOMOS_STATE_DIR
+elif [ "$(id -u)" = 0 ]; then base=/var/lib/nomos
+elif [ -n "\${HOME:-}" ]; then base=$HOME/.local/state/nomos
+else refuse state this user has no home directory
+fi
+state=$base/executions
+d=$state/$id
+boot=none
+{ read -r boot </proc/sys/kernel/random/boot_id; } 2>/dev/null
+prepare_state() {
+  m=$( { mkdir -p "$state" && chmod 700 "$base" "$state"; } 2>&1 ) || refuse state "$m"
+  [ -O "$base" ] && [ -O "$state" ] || refuse state "$state belongs to someone else"
+}
+claim() { ( set -C; echo "$1" >"$d/go" ) 2>/dev/null; }
+give_up() {
+  claim void || :
+  g=
+  read -r g <"$d/go"
+  [ "$g" != void ] || { say void; exit 0; }
+}
+`;
+
+// Waits until it is settled whether this id runs or was given up; whoever waits in vain gives it up.
+const SETTLED = `
+settled() {
+  if mkdir -m 700 "$d" 2>/dev/null; then give_up; fi
+  [ -d "$d" ] || refuse state "$d cannot be made: $(mkdir "$d" 2>&1)"
+  n=100
+  while [ ! -s "$d/go" ] && [ $n -gt 0 ]; do nap; n=$((n - 1)); done
+  give_up
+  cd "$d" || exit 1
+  sh=sh was=
+  read -r sh was <meta
+}
+supervisor_ends() { exec 8<>live 9<live 8<&-; read -r x <&9; }
+gone() {
+  why=lost alive=0
+  [ "$was" = "$boot" ] || why=rebooted
+  if [ $why = lost ] && read -r p started <pid; then
+    { read -r l <"/proc/$p/stat"; } 2>/dev/null && { set -- \${l##*") "}; [ "\${20}" = "$started" ] || p=; }
+    if [ -n "$p" ] && left; then
+      [ "$1" = keep ] || ( stop )
+      ! left || alive=1
+    fi
+  fi
+  say gone $why $alive
+}
+`;
+
+const FOLLOW = `
+send() {
+  r=$(( $2 - $3 ))
+  while [ $r -gt 0 ]; do
+    k=$r
+    [ $k -le 262144 ] || k=262144
+    { printf "%s %s\\n" $1 $k && dd bs=$k count=1 <&$4 2>/dev/null; } || { kill $$; exit 1; }
+    r=$((r - k)) z=0.05
+  done
+}
+pump() {
+  fin=$1 s= o=0 e=0 z=0.05 idle=0 whole=
+  trap "" PIPE
+  trap "fin=1; kill \\$s" TERM
+  while :; do
+    f=$fin
+    set -- $(ls -ln err out)
+    send o \${14} $o 5; o=\${14}
+    send e $5 $e 6; e=$5
+    [ $f = 0 ] || exit 0
+    case $z in 0.05) z=0.1 idle=0 ;; 0.1) z=0.2 ;; 0.2) z=0.5 ;; 0.5) z=1 ;; *) idle=$((idle + 1)) ;; esac
+    [ $((idle % 5)) != 4 ] || printf "k\\n" || { kill $$; exit 1; }
+    sleep \${whole:-$z} >/dev/null 5<&- 6<&- 9<&- & s=$!
+    [ $fin = 1 ] || wait $s || [ $fin = 1 ] || whole=1
+  done
+}
+total() {
+  t=
+  if [ -s $1.count ]; then while read -r y x; do t=$y; done <$1.count; fi
+  case $t in ""|*[!0-9]*) t=$2 ;; esac
+}
+tail_of() {
+  [ -s $2.tail ] || return 0
+  set -- $1 $2 $(ls -ln $2.tail)
+  printf "%s %s\\n" $1 $7
+  cat $2.tail
+}
+ended() {
+  read -r why code gone ms <exit
+  set -- $(ls -ln err out)
+  total out \${14}; to=$t
+  total err $5
+  say end $why $code $gone $ms $to $t
+}
+follow() {
+  exec 5<out 6<err 2>/dev/null
+  ( pump 0 ) & pp=$!
+  read -r x <&9
+  kill -s TERM $pp
+  wait $pp || ( pump 1 )
+  if [ -e exit ]; then tail_of O out; tail_of E err; ended; else give_up; gone keep; fi
+  exit 0
+}
+`;
+
+const SUPERVISE = `
+keep() {
+  dd bs=65536 <$1 2>$2.count | {
+    ( trap "" XFSZ; ulimit -c 0; ulimit -f ${TARGET_OUTPUT_CAP_BYTES / 512} && exec cat ) >$2
+    exec tail -c ${TARGET_TAIL_BYTES} >$2.tail
+  }
+  echo x >&6
+}
+uptime() { u=0.00; { read -r u x </proc/uptime; } 2>/dev/null; x=\${u#*.}; u=$(( \${u%.*} * 1000 + \${x#0} * 10 )); }
+supervise() {
+  cd "$d" || exit 1
+  exec 6<>done 7<>ctl
+  claim run || exit 0
+  uptime; since=$u
+  ( keep o out ) 7<&- 8<&- &
+  ( keep e err ) 7<&- 8<&- &
+  spawn >o 2>e
+  { read -r l <"/proc/$p/stat"; } 2>/dev/null && set -- \${l##*") "} && echo "$p \${20}" >pid
+  ( read -r x <&7; stop ) 6<&- 8<&- & w=$!
+  ( timer $limit ) 6<&- 7<&- 8<&- & t=$!
+  wait $p; r=$?
+  kill $w $t
+  wait $w; a=$?
+  wait $t; b=$?
+  ( sleep ${DRAIN_SECONDS}; echo t; echo t ) >&6 7<&- 8<&- & t=$!
+  read -r x <&6
+  read -r x <&6
+  kill $t
+  why=exit gone=1
+  case $b in 10|11) why=timeout ;; esac
+  case $a in 10|11) why=cancel ;; esac
+  [ $a != 11 ] && [ $b != 11 ] || gone=0
+  uptime
+  printf "%-62s\\n" "$why $r $gone $((u - since))" 1<>exit.new && mv exit.new exit
+  exec 8<&-
+  find "$state/." ! -name . -prune -type d -mtime +${TARGET_KEEP_DAYS} -exec rm -rf {} +
+}
+`;
+
+/** Starts, follows and ends changes. */
+export const WRAPPER_SCRIPT = compact(`
+${PREAMBLE}${STATE}${SESSION}${SETTLED}${FOLLOW}${SPAWN}${SUPERVISE}
+grace=3000
+case $2 in
+start)
+  needs="dd cat tail ls mkfifo mv find"
+${TAKE_COMMAND}
+  prepare_state
+  if mkdir -m 700 "$d" 2>/dev/null; then
+    m=$( { cd "$d" && mkfifo live ctl o e done && : >out && : >err && printf "%62s\\n" "" >exit.new && echo "$sh $boot" >meta; } 2>&1 ) || {
+      claim void
+      refuse state "$m"
+    }
+    cd "$d" || exit 1
+    exec 8<>live
+    [ -n "$own" ] || set -m
+    C=$c OWN=$own SHELL_NAME=$sh $own sh -c "eval \\"\\$1\\"" nomos1 "$1" supervise "$id" 0 "$5" "$6" </dev/null >/dev/null 2>&1 &
+    exec 9<live 8<&-
+    was=$boot
+    say started $sh
+    follow
+  fi
+  settled
+  say exists $sh
+  exec 8<>live 9<live 8<&-
+  follow ;;
+attach)
+  prepare_state
+  settled
+  say attached $sh
+  exec 8<>live 9<live 8<&-
+  follow ;;
+cancel)
+  prepare_state
+  settled
+  exec 2>/dev/null
+  if [ ! -e exit ]; then
+    exec 7<>ctl
+    echo cancel >&7
+    supervisor_ends
+  fi
+  if [ -e exit ]; then ended; else gone end; fi ;;
+supervise)
+  c=$C own=$OWN sh=$SHELL_NAME bare= limit=$5 grace=$6
+  [ $sh = sh ] || bare="--noprofile --norc"
+  supervise ;;
+esac
+`);
+
+/** Without comments and indentation: it travels with every command. */
+function compact(script: string): string {
+  const text = script
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join('\n');
+  if (/'|\\\\/.test(text))
+    throw new Error('A target script holds a single quote or a doubled backslash.');
+  return text;
+}

@@ -1,0 +1,175 @@
+import type { Database, Unit } from '../db/database.ts';
+import type { Execution } from '../db/rows.ts';
+import { requestApproval } from '../approvals/request.ts';
+import { faultPoint } from '../faults.ts';
+import { resolveTarget, targetShape } from '../graph/targets.ts';
+import { blastShape } from '../graph/blast-radius.ts';
+import type { ExecutionId, SessionId, TurnId } from '../ids.ts';
+import { assess } from '../policy/assess.ts';
+import { grantStands } from '../policy/grants.ts';
+import { isPaused } from '../policy/pause.ts';
+import { RISKS } from '../policy/risk.ts';
+import { addNote } from '../tasks/messages.ts';
+import { lockSession } from '../tasks/lock.ts';
+import { refreshStatus } from '../tasks/status.ts';
+import { errorText } from '../errors.ts';
+import { commandHash, subjectHash } from './hash.ts';
+import { lockExecution, transition } from './states.ts';
+
+/** How long a claim holds without a heartbeat. Under the 60 s of R6, with room for one missed beat. */
+export const EXECUTION_LEASE_MS = 30_000;
+
+/** A worker has the row, or why not: somebody else has it, it waits for a person again, or it may not run any more. */
+export type ClaimResult =
+  | { kind: 'claimed'; execution: Execution }
+  | { kind: 'not_due' }
+  | { kind: 'asked_again' }
+  | { kind: 'revoked'; why: string };
+
+/**
+ * Claims a queued execution for a worker. Everything that let it run is checked once more in this transaction, by the
+ * database's clock: approval or grant, the hash of what was shown, the target, the rules, the kill switch (A16, A19, R1).
+ * A permission that ended meanwhile sends it back to wait for a person; a target that changed revokes it.
+ */
+export async function claimExecution(database: Database, id: ExecutionId, owner: string): Promise<ClaimResult> {
+  const row = await database.read.execution.findUnique({
+    where: { id },
+    select: { sessionId: true, status: true },
+  });
+  if (row?.status !== 'queued') return { kind: 'not_due' };
+  const result = await database.write(async (unit): Promise<ClaimResult> => {
+    if (row.sessionId !== null) await lockSession(unit, row.sessionId as SessionId);
+    const execution = await lockExecution(unit, id);
+    if (execution?.status !== 'queued') return { kind: 'not_due' };
+    const changed = await whatChanged(unit, execution);
+    if (changed !== undefined) return revoke(unit, execution, changed);
+    if (!(await stillAllowed(unit, execution))) return askAgain(unit, execution);
+    const leaseUntil = new Date(Date.now() + EXECUTION_LEASE_MS);
+    await transition(
+      unit,
+      execution,
+      'queued',
+      'running',
+      { actor: 'system', data: { worker: owner, hash: execution.commandHash } },
+      { leaseOwner: owner, leaseUntil, startedAt: new Date() },
+    );
+    await unit.db.$executeRaw`
+      UPDATE executions SET lease_until = clock_timestamp() + ${EXECUTION_LEASE_MS} * interval '1 millisecond'
+      WHERE id = ${id}::uuid`;
+    if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
+    await faultPoint('execution.before_claim_commit');
+    return { kind: 'claimed', execution: { ...execution, status: 'running', leaseOwner: owner } };
+  });
+  await faultPoint('execution.claimed');
+  return result;
+}
+
+/** Keeps a claim alive. False means that the row is no longer this worker's. */
+export async function renewExecutionLease(database: Database, id: ExecutionId, owner: string): Promise<boolean> {
+  const count = await database.read.$executeRaw`
+    UPDATE executions SET lease_until = clock_timestamp() + ${EXECUTION_LEASE_MS} * interval '1 millisecond'
+    WHERE id = ${id}::uuid AND status = 'running' AND lease_owner = ${owner}`;
+  return count > 0;
+}
+
+/** Takes over a running execution whose worker is gone, to re-attach to it. Null when its worker is alive or it ended. */
+export async function takeOverExecution(
+  database: Database,
+  id: ExecutionId,
+  owner: string,
+): Promise<Execution | null> {
+  const count = await database.read.$executeRaw`
+    UPDATE executions SET lease_owner = ${owner},
+      lease_until = clock_timestamp() + ${EXECUTION_LEASE_MS} * interval '1 millisecond'
+    WHERE id = ${id}::uuid AND status = 'running' AND (lease_until IS NULL OR lease_until < clock_timestamp())`;
+  return count > 0 ? database.read.execution.findUnique({ where: { id } }) : null;
+}
+
+/** What is no longer as it was shown, in words; undefined when all is. */
+async function whatChanged(unit: Unit, execution: Execution): Promise<string | undefined> {
+  const stored = targetShape.parse(execution.target);
+  if (commandHash(stored, execution.command) !== execution.commandHash) {
+    return 'the command or its target is not what was requested';
+  }
+  let now;
+  try {
+    now = await resolveTarget(unit.db, execution.targetSlug);
+  } catch (error) {
+    return errorText(error);
+  }
+  if (commandHash(now.target, execution.command) !== execution.commandHash) {
+    return `${execution.targetSlug} is reached another way now than when this was requested`;
+  }
+  const verdict = assess({
+    command: execution.command,
+    declared: execution.declaredRisk ?? undefined,
+    target: stored,
+    blast: blastShape.parse(execution.blast),
+  });
+  if (RISKS.indexOf(verdict.risk) > RISKS.indexOf(execution.risk)) {
+    return `the rules changed: this is ${verdict.risk} now`;
+  }
+  return undefined;
+}
+
+async function stillAllowed(unit: Unit, execution: Execution): Promise<boolean> {
+  if (execution.allowedBy === 'approval') {
+    if (execution.approvalId === null) return false;
+    const approval = await unit.db.approval.findUnique({
+      where: { id: execution.approvalId },
+      include: { executions: { orderBy: { createdAt: 'asc' }, select: { commandHash: true } } },
+    });
+    if (approval?.status !== 'approved') return false;
+    return subjectHash(approval.executions.map((covered) => covered.commandHash)) === approval.subjectHash;
+  }
+  if (await isPaused(unit.db)) return false;
+  if (execution.allowedBy === 'class') return execution.risk === 'read_only';
+  return (
+    execution.grantId !== null &&
+    grantStands(unit, {
+      grantId: execution.grantId,
+      sessionId: execution.sessionId,
+      entityId: execution.entityId,
+      risk: execution.risk,
+    })
+  );
+}
+
+async function askAgain(unit: Unit, execution: Execution): Promise<ClaimResult> {
+  const { approvalId } = await requestApproval(unit, {
+    sessionId: execution.sessionId,
+    turnId: execution.turnId,
+    passId: execution.passId,
+    risk: execution.risk,
+    subjectHash: subjectHash([execution.commandHash]),
+  });
+  await transition(
+    unit,
+    execution,
+    'queued',
+    'pending_approval',
+    { actor: 'system', data: { why: 'what allowed it ended before it started' } },
+    { approvalId, allowedBy: null, grantId: null, queuedAt: null, continuation: 'due' },
+  );
+  if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
+  return { kind: 'asked_again' };
+}
+
+async function revoke(unit: Unit, execution: Execution, why: string): Promise<ClaimResult> {
+  await transition(unit, execution, 'queued', 'revoked', { actor: 'system', data: { why } }, {
+    endedAt: new Date(),
+    error: why,
+    continuation: 'woken',
+    continuedAt: new Date(),
+  });
+  if (execution.sessionId !== null && execution.turnId !== null) {
+    await addNote(unit, {
+      sessionId: execution.sessionId as SessionId,
+      turnId: execution.turnId as TurnId,
+      text: `Execution ${execution.shortId} on ${execution.targetSlug} (${execution.purpose}) was REVOKED before it started: ${why}. It did not run. Look at what changed, then ask again if it is still wanted.`,
+      wake: 'continuation',
+    });
+    await refreshStatus(unit, execution.sessionId as SessionId);
+  }
+  return { kind: 'revoked', why };
+}
