@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import { openConnection, type PgConnection } from '../db/pg.ts';
 import { errorText } from '../errors.ts';
 import { log } from '../log.ts';
-import type { EventType, type LoggedEvent } from './types.ts';
+import type { EventType, LoggedEvent } from './types.ts';
 
 const CHANNELS = ['nomos_events', 'nomos_outbox', 'nomos_inbox'] as const;
 /** What can be waited for besides events: rows that were put into the outbox or the inbox. */

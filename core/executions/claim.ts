@@ -44,14 +44,13 @@ export async function claimExecution(database: Database, id: ExecutionId, owner:
     const changed = await whatChanged(unit, execution);
     if (changed !== undefined) return revoke(unit, execution, changed);
     if (!(await stillAllowed(unit, execution))) return askAgain(unit, execution);
-    const leaseUntil = new Date(Date.now() + EXECUTION_LEASE_MS);
     await transition(
       unit,
       execution,
       'queued',
       'running',
       { actor: 'system', data: { worker: owner, hash: execution.commandHash } },
-      { leaseOwner: owner, leaseUntil, startedAt: new Date() },
+      { leaseOwner: owner, startedAt: new Date() },
     );
     await unit.db.$executeRaw`
       UPDATE executions SET lease_until = clock_timestamp() + ${EXECUTION_LEASE_MS} * interval '1 millisecond'

@@ -21,7 +21,7 @@ CREATE TABLE entity_types (
   name text NOT NULL PRIMARY KEY,
   description text NOT NULL,
   states jsonb NOT NULL,
-  runnable boolean NOT NULL
+  reach text NOT NULL
 );
 
 CREATE TABLE relationship_types (

@@ -1,0 +1,64 @@
+import type { Database, Unit } from '../db/database.ts';
+import type { Approval } from '../db/rows.ts';
+import { transition } from '../executions/states.ts';
+import type { ApprovalId, SessionId, TurnId } from '../ids.ts';
+import { lockSession } from '../tasks/lock.ts';
+import { addNote } from '../tasks/messages.ts';
+import { refreshStatus } from '../tasks/status.ts';
+import { expiryNote } from './notes.ts';
+
+/** Ends an approval that nobody decided in time, and its executions with it; the agent is told (A14). The caller holds the locks. */
+export async function expireApproval(unit: Unit, approval: Approval): Promise<void> {
+  await unit.db.approval.update({ where: { id: approval.id }, data: { status: 'expired' } });
+  unit.emit({
+    type: 'approval.decided',
+    sessionId: approval.sessionId,
+    refId: approval.id,
+    data: { status: 'expired' },
+  });
+  unit.audit({
+    actor: 'system',
+    action: 'approval.expired',
+    sessionId: approval.sessionId,
+    subject: approval.id,
+  });
+  const executions = await unit.db.execution.findMany({
+    where: { approvalId: approval.id, status: 'pending_approval' },
+    orderBy: { createdAt: 'asc' },
+  });
+  for (const execution of executions) {
+    await transition(unit, execution, 'pending_approval', 'expired', { actor: 'system' }, {
+      endedAt: new Date(),
+      continuation: 'woken',
+      continuedAt: new Date(),
+    });
+  }
+  if (approval.sessionId === null || approval.turnId === null || executions.length === 0) return;
+  await addNote(unit, {
+    sessionId: approval.sessionId as SessionId,
+    turnId: approval.turnId as TurnId,
+    text: expiryNote(executions),
+    wake: 'decision',
+  });
+  await refreshStatus(unit, approval.sessionId as SessionId);
+}
+
+/** Expires every approval whose time is over by the database's clock. Returns how many. */
+export async function expireDueApprovals(database: Database): Promise<number> {
+  const due = await database.read.$queryRaw<Array<{ id: ApprovalId; session_id: SessionId | null }>>`
+    SELECT id, session_id FROM approvals
+    WHERE status = 'pending' AND expires_at <= clock_timestamp()
+    ORDER BY expires_at LIMIT 200`;
+  let expired = 0;
+  for (const { id, session_id: sessionId } of due) {
+    await database.write(async (unit) => {
+      if (sessionId !== null) await lockSession(unit, sessionId);
+      await unit.db.$queryRaw`SELECT id FROM approvals WHERE id = ${id}::uuid FOR UPDATE`;
+      const approval = await unit.db.approval.findUniqueOrThrow({ where: { id } });
+      if (approval.status !== 'pending') return;
+      await expireApproval(unit, approval);
+      expired++;
+    });
+  }
+  return expired;
+}

@@ -1,0 +1,86 @@
+import type { Unit } from '../db/database.ts';
+import { transition } from '../executions/states.ts';
+import { NotFoundError } from '../errors.ts';
+import type { ApprovalId, SessionId, TurnId } from '../ids.ts';
+import type { Operator } from '../operators.ts';
+import { closeGrants } from '../policy/grants.ts';
+import { lockSession } from '../tasks/lock.ts';
+import { addNote } from '../tasks/messages.ts';
+import { refreshStatus } from '../tasks/status.ts';
+import { withdrawalNote } from './notes.ts';
+
+/** What taking back an approval came to. */
+export type Withdrawal = { kind: 'withdrawn' | 'too_late' | 'not_yours' };
+
+/**
+ * Takes an approval back before its command started (A7): the executions that did not start are revoked and the grant
+ * that it opened is closed. Only for who decided, and only by taking back the very event that carried the decision.
+ */
+export async function withdraw(
+  unit: Unit,
+  args: { approvalId: ApprovalId; operator: Operator; eventId: string },
+): Promise<Withdrawal> {
+  const found = await unit.db.approval.findUnique({ where: { id: args.approvalId } });
+  if (found === null) throw new NotFoundError('approval', args.approvalId);
+  if (found.sessionId !== null) await lockSession(unit, found.sessionId as SessionId);
+  await unit.db.$queryRaw`SELECT id FROM approvals WHERE id = ${args.approvalId}::uuid FOR UPDATE`;
+  const approval = await unit.db.approval.findUniqueOrThrow({ where: { id: args.approvalId } });
+
+  if (approval.status === 'pending') {
+    // One of several people who are needed takes their yes back.
+    const { count } = await unit.db.approvalVote.deleteMany({
+      where: { approvalId: approval.id, operator: args.operator.userId, eventId: args.eventId },
+    });
+    if (count === 0) return { kind: 'not_yours' };
+    unit.emit({ type: 'approval.voted', sessionId: approval.sessionId, refId: approval.id });
+    return { kind: 'withdrawn' };
+  }
+  if (approval.decidedBy !== args.operator.userId || approval.decidedEvent !== args.eventId) {
+    return { kind: 'not_yours' };
+  }
+  if (approval.status !== 'approved') return { kind: 'too_late' };
+
+  await unit.db.$queryRaw`SELECT id FROM executions WHERE approval_id = ${approval.id}::uuid FOR UPDATE`;
+  const executions = await unit.db.execution.findMany({
+    where: { approvalId: approval.id, status: { in: ['approved', 'queued'] } },
+    orderBy: { createdAt: 'asc' },
+  });
+  if (executions.length === 0) return { kind: 'too_late' };
+  for (const execution of executions) {
+    await transition(unit, execution, execution.status, 'revoked', { actor: args.operator.userId }, {
+      endedAt: new Date(),
+      error: 'the approval was withdrawn',
+      continuation: 'woken',
+      continuedAt: new Date(),
+    });
+  }
+  await unit.db.approval.update({ where: { id: approval.id }, data: { status: 'withdrawn' } });
+  unit.emit({
+    type: 'approval.decided',
+    sessionId: approval.sessionId,
+    refId: approval.id,
+    data: { status: 'withdrawn' },
+  });
+  unit.audit({
+    actor: args.operator.userId,
+    action: 'approval.withdrawn',
+    sessionId: approval.sessionId,
+    subject: approval.id,
+    data: { event: args.eventId, revoked: executions.length },
+  });
+  await closeGrants(unit, {
+    approvalId: args.approvalId,
+    reason: 'the approval was withdrawn',
+    by: args.operator.userId,
+  });
+  if (approval.sessionId !== null && approval.turnId !== null) {
+    await addNote(unit, {
+      sessionId: approval.sessionId as SessionId,
+      turnId: approval.turnId as TurnId,
+      text: withdrawalNote(executions),
+      wake: 'decision',
+    });
+    await refreshStatus(unit, approval.sessionId as SessionId);
+  }
+  return { kind: 'withdrawn' };
+}

@@ -1,0 +1,31 @@
+/** The rows of the database as types, for signatures outside `core/db`. */
+export type {
+  Approval,
+  ApprovalVote,
+  Entity,
+  Execution,
+  Grant,
+  Knowledge,
+  Message,
+  Pass,
+  PlanStep,
+  Question,
+  Session,
+  ToolCall,
+  Turn,
+  MatrixCard,
+  MatrixInbox,
+  MatrixOutbox,
+  MatrixRoom,
+} from './generated/client.ts';
+export {
+  AllowedBy,
+  ApprovalStatus,
+  Continuation,
+  DecisionMeans,
+  ExecutionStatus,
+  PassState,
+  PlanStepStatus,
+  SessionOutcome,
+  SessionStatus,
+} from './generated/enums.ts';

@@ -1,0 +1,52 @@
+import type { Database } from '../db/database.ts';
+import type { Execution } from '../db/rows.ts';
+import type { EventFeed } from '../events/subscribe.ts';
+import type { ExecutionId } from '../ids.ts';
+import { isFinal } from './states.ts';
+
+/** What waiting for an execution gave: its row, and whether this waiter has its end (then nobody is woken for it). */
+export interface Awaited {
+  execution: Execution;
+  ended: boolean;
+}
+
+/**
+ * Waits inside a pass for an execution to end, at most `timeoutMs` (X2). Who waits takes the result: an end that is
+ * returned here wakes nobody, and one that comes later wakes the agent; never both, never neither (J1, R7).
+ */
+export async function awaitExecution(
+  deps: { database: Database; feed: EventFeed },
+  id: ExecutionId,
+  options: { timeoutMs: number; signal?: AbortSignal },
+): Promise<Awaited> {
+  const { database, feed } = deps;
+  await feed.waitFor(
+    (event) => event.type === 'execution.changed' && event.refId === id,
+    async () => {
+      const row = await database.read.execution.findUniqueOrThrow({
+        where: { id },
+        select: { status: true },
+      });
+      // Sent back to wait for a person: nothing will end soon.
+      return isFinal(row.status) || row.status === 'pending_approval' ? row.status : undefined;
+    },
+    options,
+  );
+  return takeResult(database, id);
+}
+
+/** Takes an ended execution's result for this pass, or leaves an unfinished one to wake the agent when it ends. */
+export async function takeResult(database: Database, id: ExecutionId): Promise<Awaited> {
+  return database.write(async (unit) => {
+    await unit.db.$queryRaw`SELECT id FROM executions WHERE id = ${id}::uuid FOR UPDATE`;
+    const execution = await unit.db.execution.findUniqueOrThrow({ where: { id } });
+    const ended = isFinal(execution.status);
+    if (execution.continuation === 'awaited' || (ended && execution.continuation === 'due')) {
+      await unit.db.execution.update({
+        where: { id },
+        data: ended ? { continuation: 'woken', continuedAt: new Date() } : { continuation: 'due' },
+      });
+    }
+    return { execution, ended };
+  });
+}

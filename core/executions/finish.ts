@@ -1,0 +1,159 @@
+import type { Database, Unit } from '../db/database.ts';
+import type { Execution, ExecutionStatus } from '../db/rows.ts';
+import { faultPoint } from '../faults.ts';
+import type { ExecutionId, SessionId, TurnId } from '../ids.ts';
+import { addNote } from '../tasks/messages.ts';
+import { lockSession } from '../tasks/lock.ts';
+import { closeLinkedStep } from '../tasks/plan.ts';
+import { refreshStatus } from '../tasks/status.ts';
+import { lastLines } from '../text/clip.ts';
+import { safeText } from '../text/safe.ts';
+import { terminalText } from '../text/terminal.ts';
+import type { Captured, RunEnd } from './ports.ts';
+import { endNote } from './results.ts';
+import { lockExecution, transition, type ExecutionChange } from './states.ts';
+
+/** What a card shows of an output (C11). */
+const TAIL_LINES = 12;
+const TAIL_BYTES = 1024;
+
+/** Hides secrets in a text (X9). */
+export type Mask = (text: string) => string;
+
+/** The last lines of an output, fit for a card. */
+export function outputTail(text: string): string {
+  return lastLines(terminalText(text), TAIL_LINES, TAIL_BYTES).text;
+}
+
+/**
+ * Stores how a run ended, once, and only by the worker that has the lease. In the same transaction the linked plan step is
+ * closed (J8) and, when nobody waits for the result inside a pass, the agent is woken with a note (J1). Returns whether
+ * this call ended it.
+ */
+export async function finishExecution(
+  database: Database,
+  args: { id: ExecutionId; owner: string; end: RunEnd; mask: Mask },
+): Promise<boolean> {
+  const row = await database.read.execution.findUniqueOrThrow({
+    where: { id: args.id },
+    select: { sessionId: true },
+  });
+  const { status, change } = outcome(args.end, args.mask);
+  await faultPoint('execution.before_finish');
+  const ended = await database.write(async (unit) => {
+    if (row.sessionId !== null) await lockSession(unit, row.sessionId as SessionId);
+    const execution = await lockExecution(unit, args.id);
+    if (execution === null) return false;
+    const moved = await transition(
+      unit,
+      execution,
+      'running',
+      status,
+      { actor: 'system', leaseOwner: args.owner, data: { end: args.end.kind } },
+      { ...change, endedAt: new Date() },
+    );
+    if (!moved) return false;
+    await afterEnd(unit, args.id);
+    return true;
+  });
+  await faultPoint('execution.finished');
+  return ended;
+}
+
+/** What follows an end: the plan step, the wake-up, the task's status. The caller holds the task's lock. */
+async function afterEnd(unit: Unit, id: ExecutionId): Promise<void> {
+  const execution = await unit.db.execution.findUniqueOrThrow({ where: { id } });
+  if (execution.sessionId === null || execution.turnId === null) return;
+  const sessionId = execution.sessionId as SessionId;
+  await closeLinkedStep(unit, sessionId, id, execution.status === 'completed' ? 'done' : 'failed');
+  if (execution.continuation === 'due') await wakeForEnd(unit, execution);
+  await unit.db.session.update({ where: { id: sessionId }, data: { lastActivityAt: new Date() } });
+  await refreshStatus(unit, sessionId);
+}
+
+/**
+ * Wakes the agent for an ended execution, exactly once: the mark and the note are one transaction. Results that end
+ * together meet in one queued pass (J2). The caller holds the task's lock.
+ */
+export async function wakeForEnd(unit: Unit, execution: Execution): Promise<boolean> {
+  const { count } = await unit.db.execution.updateMany({
+    where: { id: execution.id, continuation: { in: ['due', 'awaited'] } },
+    data: { continuation: 'woken', continuedAt: new Date() },
+  });
+  if (count === 0 || execution.sessionId === null || execution.turnId === null) return false;
+  await addNote(unit, {
+    sessionId: execution.sessionId as SessionId,
+    turnId: execution.turnId as TurnId,
+    text: endNote(execution),
+    wake: 'continuation',
+  });
+  return true;
+}
+
+function outcome(end: RunEnd, mask: Mask): { status: ExecutionStatus; change: ExecutionChange } {
+  if (end.kind === 'not_started') {
+    return { status: 'failed', change: { errorCode: end.error.code, error: end.error.message } };
+  }
+  const output = outputChange(end.stdout, end.stderr, mask);
+  switch (end.kind) {
+    case 'exited':
+      return {
+        status: end.exitCode === 0 ? 'completed' : 'failed',
+        change: { ...output, exitCode: end.exitCode, signal: end.signal ?? null },
+      };
+    case 'signalled':
+      return { status: 'failed', change: { ...output, signal: end.signal } };
+    case 'timed_out':
+      return {
+        status: 'failed',
+        change: {
+          ...output,
+          errorCode: 'timed_out',
+          error: `It ran into its time limit and was ended${end.groupGone ? '' : ', but some of its processes may still run'}.`,
+        },
+      };
+    case 'cancelled':
+      return {
+        status: 'cancelled',
+        change: {
+          ...output,
+          errorCode: 'cancelled',
+          error: end.started
+            ? `It was cancelled while it ran${end.groupGone ? '' : ', but some of its processes may still run'}.`
+            : 'It was cancelled before it started.',
+        },
+      };
+    case 'connection_lost':
+      // Only a read ends like this: a change is attached to again until its end is known.
+      return { status: 'failed', change: { ...output, errorCode: end.error.code, error: end.error.message } };
+    case 'unknown':
+      return {
+        status: 'unknown',
+        change: {
+          ...output,
+          errorCode: 'outcome_unknown',
+          error: `Outcome unknown: check before repeating. ${end.reason}`,
+        },
+      };
+  }
+}
+
+function outputChange(stdout: Captured, stderr: Captured, mask: Mask): ExecutionChange {
+  const out = mask(storable(stdout));
+  const err = mask(storable(stderr));
+  return {
+    stdout: out,
+    stderr: err,
+    stdoutBytes: BigInt(stdout.totalBytes),
+    stderrBytes: BigInt(stderr.totalBytes),
+    tail: outputTail(err === '' ? out : out === '' ? err : `${out}${out.endsWith('\n') ? '' : '\n'}${err}`),
+  };
+}
+
+/** The text of an output, with a line where the middle is missing. */
+function storable(captured: Captured): string {
+  if (captured.gapAt === undefined) return safeText(captured.bytes);
+  const head = safeText(captured.bytes.subarray(0, captured.gapAt));
+  const tail = safeText(captured.bytes.subarray(captured.gapAt));
+  return `${head}\n… ${captured.droppedBytes} bytes left out …\n${tail}`;
+}

@@ -1,0 +1,85 @@
+import { sql, joinSql, noSql, type Reader } from '../db/database.ts';
+
+/** Health as the checks last saw it; `unknown` when there is none yet. */
+export interface EntityListing {
+  slug: string;
+  type: string;
+  name: string;
+  state: string;
+  health: string;
+  checkedAt: Date | null;
+  attributes: Record<string, unknown>;
+}
+
+/** Which entities a listing shows. Every given field narrows it; `text` looks in slug, name and attributes. */
+export interface EntityFilter {
+  types?: readonly string[];
+  states?: readonly string[];
+  health?: string;
+  text?: string;
+  /** Default 200. */
+  limit?: number;
+}
+
+const DEFAULT_LIMIT = 200;
+
+/** Entities with state, health and freshness, in one query (F1). Attributes that begin with `_` are ours and left out. */
+export async function listEntities(db: Reader, filter: EntityFilter = {}): Promise<EntityListing[]> {
+  const text = filter.text === undefined ? undefined : `%${filter.text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const rows = await db.$queryRaw<Array<EntityListing>>(sql`
+    SELECT e.slug, e.type, e.name, e.state, coalesce(s.health, 'unknown') AS health,
+      s.checked_at AS "checkedAt", e.attributes
+    FROM entities e LEFT JOIN entity_status s ON s.entity_id = e.id
+    WHERE e.gone_from_file_at IS NULL
+      ${filter.types?.length ? sql`AND e.type IN (${joinSql([...filter.types])})` : noSql}
+      ${filter.states?.length ? sql`AND e.state IN (${joinSql([...filter.states])})` : noSql}
+      ${filter.health === undefined ? noSql : sql`AND coalesce(s.health, 'unknown') = ${filter.health}`}
+      ${text === undefined ? noSql : sql`AND (e.slug ILIKE ${text} OR e.name ILIKE ${text} OR e.attributes::text ILIKE ${text})`}
+    ORDER BY e.type, e.slug
+    LIMIT ${filter.limit ?? DEFAULT_LIMIT}`);
+  return rows.map((row) => ({ ...row, attributes: publicAttributes(row.attributes) }));
+}
+
+/** One relation as seen from an entity. */
+export interface RelationListing {
+  direction: 'out' | 'in';
+  type: string;
+  slug: string;
+}
+
+/** The current relations of an entity, both ways. */
+export async function listRelations(db: Reader, slug: string): Promise<RelationListing[]> {
+  return db.$queryRaw<RelationListing[]>(sql`
+    SELECT 'out' AS direction, r.type, t.slug
+    FROM relationships r JOIN entities s ON s.id = r.source_id JOIN entities t ON t.id = r.target_id
+    WHERE s.slug = ${slug} AND r.valid_to IS NULL
+    UNION ALL
+    SELECT 'in', r.type, s.slug
+    FROM relationships r JOIN entities s ON s.id = r.source_id JOIN entities t ON t.id = r.target_id
+    WHERE t.slug = ${slug} AND r.valid_to IS NULL
+    ORDER BY 1 DESC, 2, 3`);
+}
+
+/** An entity by slug, or by name when only one has it; null when there is none. */
+export async function getEntity(db: Reader, name: string): Promise<EntityListing | null> {
+  const found = await db.entity.findMany({
+    where: name.includes(':') ? { slug: name } : { name },
+    include: { status: true },
+    take: 2,
+  });
+  const entity = found[0];
+  if (entity === undefined || found.length > 1) return null;
+  return {
+    slug: entity.slug,
+    type: entity.type,
+    name: entity.name,
+    state: entity.state,
+    health: entity.status?.health ?? 'unknown',
+    checkedAt: entity.status?.checkedAt ?? null,
+    attributes: publicAttributes(entity.attributes as Record<string, unknown>),
+  };
+}
+
+function publicAttributes(attributes: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(attributes).filter(([key]) => !key.startsWith('_')));
+}

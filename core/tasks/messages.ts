@@ -1,0 +1,150 @@
+import type { Unit } from '../db/database.ts';
+import { NomosError } from '../errors.ts';
+import { newId, type MatrixEventId, type MessageId, type SessionId, type TurnId } from '../ids.ts';
+import { lockSession } from './lock.ts';
+import { refreshStatus } from './status.ts';
+import { queuePass, type PassCause } from './turns.ts';
+
+/**
+ * Stores an operator's message and sees to it that the agent reads it: a running pass of the turn takes it in before its
+ * next model call (T5), else a pass is queued. A finished task opens again (T11); a paused one goes on (J5).
+ *
+ * Throws `task_archived` for a task whose room was left.
+ */
+export async function receiveMessage(
+  unit: Unit,
+  args: {
+    sessionId: SessionId;
+    turnId: TurnId;
+    text: string;
+    sender: string;
+    eventId?: MatrixEventId | undefined;
+  },
+): Promise<{ messageId: MessageId }> {
+  const session = await lockSession(unit, args.sessionId);
+  if (session.archivedAt !== null) {
+    throw new NomosError('task_archived', 'operator', `Task ${session.shortId} is archived.`, {
+      hint: 'Start a new task in the lobby.',
+    });
+  }
+  const messageId = newId<MessageId>();
+  await unit.db.message.create({
+    data: {
+      id: messageId,
+      sessionId: args.sessionId,
+      turnId: args.turnId,
+      role: 'operator',
+      text: args.text,
+      sender: args.sender,
+      eventId: args.eventId ?? null,
+    },
+  });
+  await unit.db.session.update({
+    where: { id: args.sessionId },
+    data: {
+      lastActivityAt: new Date(),
+      pausedReason: null,
+      failedResumes: 0,
+      nudgedAt: null,
+      ...(session.endedAt === null ? {} : { endedAt: null, outcome: null, summary: null, status: 'active' }),
+    },
+  });
+  unit.emit({ type: 'message.received', sessionId: args.sessionId, refId: messageId });
+  if (session.endedAt !== null) {
+    unit.emit({
+      type: 'session.changed',
+      sessionId: args.sessionId,
+      refId: args.sessionId,
+      data: { what: 'status', from: session.status, to: 'active' },
+    });
+  }
+  await queuePass(unit, { sessionId: args.sessionId, turnId: args.turnId, cause: 'message' });
+  await refreshStatus(unit, args.sessionId);
+  return { messageId };
+}
+
+/**
+ * Stores a note: what Nomos itself tells the agent (a result, a denial, a nudge). `wake` gives the cause of the pass that
+ * reads it; without one it is read by whichever pass comes next. The caller holds the task's lock.
+ */
+export async function addNote(
+  unit: Unit,
+  args: { sessionId: SessionId; turnId: TurnId; text: string; wake?: PassCause },
+): Promise<MessageId> {
+  const messageId = newId<MessageId>();
+  await unit.db.message.create({
+    data: {
+      id: messageId,
+      sessionId: args.sessionId,
+      turnId: args.turnId,
+      role: 'note',
+      text: args.text,
+    },
+  });
+  unit.emit({ type: 'message.received', sessionId: args.sessionId, refId: messageId });
+  if (args.wake !== undefined) {
+    await queuePass(unit, { sessionId: args.sessionId, turnId: args.turnId, cause: args.wake });
+  }
+  return messageId;
+}
+
+/**
+ * Takes in an edit (T13). Before a pass has read the message, the words are changed; afterwards the new words are a
+ * message of their own. Returns what happened; `unknown` when no stored message has that event id or another sender wrote it.
+ */
+export async function editMessage(
+  unit: Unit,
+  args: { eventId: MatrixEventId; editEventId: MatrixEventId; text: string; sender: string },
+): Promise<'changed' | 'taken_as_new' | 'unknown'> {
+  const message = await unit.db.message.findUnique({ where: { eventId: args.eventId } });
+  if (message === null || message.role !== 'operator' || message.sender !== args.sender) return 'unknown';
+  const sessionId = message.sessionId as SessionId;
+  await lockSession(unit, sessionId);
+  const { count } = await unit.db.message.updateMany({
+    where: { id: message.id, takenInAt: null, redactedAt: null },
+    data: { text: args.text },
+  });
+  if (count > 0) return 'changed';
+  if (message.redactedAt !== null) return 'unknown';
+  await receiveMessage(unit, {
+    sessionId,
+    turnId: message.turnId as TurnId,
+    text: `(edited) ${args.text}`,
+    sender: args.sender,
+    eventId: args.editEventId,
+  });
+  return 'taken_as_new';
+}
+
+/**
+ * Takes in a redaction (T13): a message that no pass has read is dropped, and with it a queued pass that has nothing else
+ * to read. Returns whether it was still in time.
+ */
+export async function redactMessage(
+  unit: Unit,
+  args: { eventId: MatrixEventId; sender: string },
+): Promise<'cancelled' | 'too_late' | 'unknown'> {
+  const message = await unit.db.message.findUnique({ where: { eventId: args.eventId } });
+  if (message === null || message.role !== 'operator' || message.sender !== args.sender) return 'unknown';
+  const sessionId = message.sessionId as SessionId;
+  await lockSession(unit, sessionId);
+  const { count } = await unit.db.message.updateMany({
+    where: { id: message.id, takenInAt: null, redactedAt: null },
+    data: { redactedAt: new Date(), takenInAt: new Date() },
+  });
+  if (count === 0) return 'too_late';
+  const left = await unit.db.message.count({
+    where: { turnId: message.turnId, takenInAt: null, role: { in: ['operator', 'note'] } },
+  });
+  if (left === 0) {
+    const queued = await unit.db.pass.findMany({
+      where: { turnId: message.turnId, state: 'queued', cause: 'message' },
+      select: { id: true },
+    });
+    for (const { id } of queued) {
+      await unit.db.pass.update({ where: { id }, data: { state: 'cancelled', endedAt: new Date() } });
+      unit.emit({ type: 'pass.ended', sessionId, refId: id, data: { state: 'cancelled' } });
+    }
+  }
+  return 'cancelled';
+}

@@ -1,0 +1,44 @@
+import type { Unit } from '../db/database.ts';
+import type { SessionId, TurnId } from '../ids.ts';
+import { lockSession } from './lock.ts';
+
+/**
+ * Asks the running pass of a task (or only of one turn) to end at its next step, and drops queued ones (T5). What was
+ * done stays done, and commands that run already go on until they are cancelled themselves.
+ */
+export async function requestStop(
+  unit: Unit,
+  args: { sessionId: SessionId; turnId?: TurnId | undefined; by: string },
+): Promise<{ stopped: number }> {
+  await lockSession(unit, args.sessionId);
+  const passes = await unit.db.pass.findMany({
+    where: {
+      sessionId: args.sessionId,
+      ...(args.turnId === undefined ? {} : { turnId: args.turnId }),
+      state: { in: ['queued', 'running'] },
+      stopRequestedAt: null,
+    },
+    select: { id: true, state: true, turnId: true },
+  });
+  for (const pass of passes) {
+    const queued = pass.state === 'queued';
+    await unit.db.pass.update({
+      where: { id: pass.id },
+      data: {
+        stopRequestedAt: new Date(),
+        stopRequestedBy: args.by,
+        ...(queued ? { state: 'cancelled' as const, endedAt: new Date() } : {}),
+      },
+    });
+    unit.emit({
+      type: queued ? 'pass.ended' : 'pass.stop_requested',
+      sessionId: args.sessionId,
+      refId: pass.id,
+      data: queued ? { state: 'cancelled' } : {},
+    });
+  }
+  if (passes.length > 0) {
+    unit.audit({ actor: args.by, action: 'pass.stop', sessionId: args.sessionId, data: { passes: passes.length } });
+  }
+  return { stopped: passes.length };
+}
