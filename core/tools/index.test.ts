@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { agentTools } from './index.ts';
+
+const names = agentTools.forModel.map((tool) => tool.name);
+
+test('F1: the first tools are there, each described, each with a closed schema', () => {
+  expect(names).toEqual([
+    'list_entities',
+    'list_lxcs',
+    'get_entity',
+    'get_relations',
+    'get_blast_radius',
+    'run',
+    'get_execution_status',
+    'list_pending_approvals',
+    'set_goal',
+    'propose_plan',
+    'update_plan_step',
+    'ask_operator',
+    'complete_task',
+  ]);
+  for (const tool of agentTools.forModel) {
+    expect(tool.description.length).toBeGreaterThan(40);
+    expect(tool.parameters).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(tool.parameters).not.toHaveProperty('$schema');
+  }
+});
+
+test('L5: what the model is told about the tools is the same bytes every time', () => {
+  expect(JSON.stringify(agentTools.forModel)).toBe(JSON.stringify(agentTools.forModel));
+  // A field with a default is optional for the model.
+  const listLxcs = agentTools.forModel.find((tool) => tool.name === 'list_lxcs');
+  expect(listLxcs?.parameters['required'] ?? []).toEqual([]);
+});
+
+test('L7: a command that only reads may run beside others; one that changes may not', () => {
+  const parallel = (command: string, declared?: string): boolean => {
+    const call = agentTools.prepare(
+      'run',
+      JSON.stringify({ target: 'host:a', command, purpose: 'look at it', declared_risk: declared }),
+    );
+    return call.ok && call.parallel;
+  };
+  expect(parallel('ls /var/log')).toBe(true);
+  expect(parallel('systemctl restart nginx')).toBe(false);
+  expect(parallel('ls /var/log', 'config_mutation')).toBe(false);
+});
+
+test('T6: complete_task takes any word for the outcome', () => {
+  expect(
+    agentTools.prepare('complete_task', '{"outcome":"mostly fine","summary":"It is done."}'),
+  ).toMatchObject({
+    ok: true,
+  });
+});

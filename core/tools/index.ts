@@ -1,0 +1,31 @@
+import { askOperatorTool } from './ask-operator.ts';
+import { completeTaskTool } from './complete-task.ts';
+import { getBlastRadiusTool } from './get-blast-radius.ts';
+import { getEntityTool } from './get-entity.ts';
+import { getExecutionStatusTool } from './get-execution-status.ts';
+import { getRelationsTool } from './get-relations.ts';
+import { listEntitiesTool } from './list-entities.ts';
+import { listLxcsTool } from './list-lxcs.ts';
+import { listPendingApprovalsTool } from './list-pending-approvals.ts';
+import { proposePlanTool } from './propose-plan.ts';
+import { ToolRegistry } from './registry.ts';
+import { runTool } from './run.ts';
+import { setGoalTool } from './set-goal.ts';
+import { updatePlanStepTool } from './update-plan-step.ts';
+
+/** All tools of the agent, in the order in which the model sees them. */
+export const agentTools = new ToolRegistry([
+  listEntitiesTool,
+  listLxcsTool,
+  getEntityTool,
+  getRelationsTool,
+  getBlastRadiusTool,
+  runTool,
+  getExecutionStatusTool,
+  listPendingApprovalsTool,
+  setGoalTool,
+  proposePlanTool,
+  updatePlanStepTool,
+  askOperatorTool,
+  completeTaskTool,
+]);

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import type { Execution } from '../db/rows.ts';
+import { requestExecution } from '../executions/request.ts';
+import { isFinal } from '../executions/states.ts';
+import { faultPoint } from '../faults.ts';
+import { MAX_EXECUTION_MS } from '../limits.ts';
+import { classify } from '../policy/classify.ts';
+import { RISKS } from '../policy/risk.ts';
+import { executionResult } from './execution-result.ts';
+import { defineTool, type ChangeContext } from './tool.ts';
+
+const input = z.strictObject({
+  target: z
+    .string()
+    .trim()
+    .min(1)
+    .describe('Slug of a host or container, such as "host:web-1" or "lxc:dns".'),
+  command: z
+    .string()
+    .min(1)
+    .describe('Any shell command or script. It gets no terminal and no input.'),
+  purpose: z
+    .string()
+    .trim()
+    .min(3)
+    .max(300)
+    .describe('What it is for, in a few words: the operator decides by it. At best 60 characters.'),
+  declared_risk: z
+    .enum(RISKS)
+    .optional()
+    .describe('Your own judgement. It can only raise what the policy finds.'),
+  timeout: z
+    .int()
+    .min(1)
+    .max(MAX_EXECUTION_MS / 1000)
+    .optional()
+    .describe('Seconds after which it is ended. Default 600, at most 3600.'),
+});
+
+/** Runs a command on a host or container, as far as policy and operator let it (X1, X2). */
+export const runTool = defineTool({
+  name: 'run',
+  description:
+    'Runs a shell command on one host or container. What only reads runs at once; what changes something waits for the operator\'s ✅, what destroys for a typed "I confirm": the answer\'s note says which. Waits up to a minute for the end; a longer command goes on, and its end wakes you. Put related reads into one command.',
+  kind: 'change',
+  input,
+  entity: ({ target }) => target,
+  looksOnly: ({ command, declared_risk }) => classify(command, declared_risk).risk === 'read_only',
+  async handler(context, args) {
+    const execution = (await alreadyRequested(context)) ?? (await request(context, args));
+    const seen =
+      execution.status === 'pending_approval' ? execution : await waitForEnd(context, execution);
+    const ok = !isFinal(seen.status) || seen.status === 'completed';
+    return { ok, value: executionResult(seen), entity: seen.targetSlug };
+  },
+});
+
+// A pass that was taken up finds what this very call had asked for, instead of asking twice.
+async function alreadyRequested({ db, toolCallId }: ChangeContext): Promise<Execution | null> {
+  return db.execution.findFirst({ where: { toolCallId } });
+}
+
+async function request(context: ChangeContext, args: z.output<typeof input>): Promise<Execution> {
+  const { sessionId, turnId, passId, toolCallId } = context;
+  return context.write(async (unit) => {
+    const outcome = await requestExecution(unit, {
+      sessionId,
+      turnId,
+      passId,
+      toolCallId,
+      target: args.target,
+      command: args.command,
+      purpose: args.purpose,
+      declaredRisk: args.declared_risk,
+      timeoutMs: args.timeout === undefined ? undefined : args.timeout * 1000,
+    });
+    await unit.db.toolCall.update({
+      where: { id: toolCallId },
+      data: { executionId: outcome.executionId },
+    });
+    await faultPoint('agent.before_execution_requested');
+    return unit.db.execution.findUniqueOrThrow({ where: { id: outcome.executionId } });
+  });
+}
+
+/**
+ * Waits for the end up to the inline limit (X2), then settles who tells the agent of it: this call, or the wake-up
+ * (J1). Both that and the end itself are written under the task's lock, so it is told exactly once.
+ */
+async function waitForEnd(context: ChangeContext, execution: Execution): Promise<Execution> {
+  const { db, feed, signal, inlineWaitMs } = context;
+  await feed.waitFor(
+    (event) => event.type === 'execution.changed' && event.refId === execution.id,
+    async () => {
+      const row = await db.execution.findUniqueOrThrow({
+        where: { id: execution.id },
+        select: { status: true },
+      });
+      return isFinal(row.status) || row.status === 'pending_approval' ? true : undefined;
+    },
+    { timeoutMs: inlineWaitMs, signal },
+  );
+  signal.throwIfAborted();
+  return context.write(async (unit) => {
+    const row = await unit.db.execution.findUniqueOrThrow({ where: { id: execution.id } });
+    await unit.db.execution.updateMany({
+      where: { id: row.id, continuation: 'awaited' },
+      data: isFinal(row.status)
+        ? { continuation: 'woken', continuedAt: new Date() }
+        : { continuation: 'due' },
+    });
+    return row;
+  });
+}

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import type { JsonSchema } from '../agent/model/types.ts';
+import type { Reader, Unit } from '../db/database.ts';
+import type { EventFeed } from '../events/subscribe.ts';
+import type { PassId, SessionId, ToolCallId, TurnId } from '../ids.ts';
+import { explainIssues } from './issues.ts';
+import { mend } from './mend.ts';
+
+/**
+ * How a tool touches the world. `read`: looks only, may be made again and run beside others. `task`: writes rows of the
+ * task, in one transaction with its own result, so it happens exactly once. `change`: reaches targets.
+ */
+export type ToolKind = 'read' | 'task' | 'change';
+
+/** Which call this is. */
+export interface ToolScope {
+  readonly sessionId: SessionId;
+  readonly turnId: TurnId;
+  readonly passId: PassId;
+  readonly toolCallId: ToolCallId;
+}
+
+/** What a `read` tool gets. */
+export interface ReadContext extends ToolScope {
+  readonly db: Reader;
+}
+
+/** What a `task` tool gets: the unit in which its result is stored too. The task's row is locked. */
+export interface TaskContext extends ToolScope {
+  readonly unit: Unit;
+}
+
+/** What a `change` tool gets. */
+export interface ChangeContext extends ToolScope {
+  readonly db: Reader;
+  /** A transaction of this pass: it holds the task's lock, and fails if the pass is no longer this worker's. */
+  write<T>(work: (unit: Unit) => Promise<T>): Promise<T>;
+  readonly feed: EventFeed;
+  /** How long the call may wait for what it started, in milliseconds. */
+  readonly inlineWaitMs: number;
+  /** Ends the waiting: the pass was stopped, or this process is ending. */
+  readonly signal: AbortSignal;
+}
+
+interface Contexts {
+  read: ReadContext;
+  task: TaskContext;
+  change: ChangeContext;
+}
+
+/** What a call came to. */
+export interface ToolOutcome {
+  /** Whether it did what was asked. A command that ran and failed is a call that did not. */
+  readonly ok: boolean;
+  /** What the model gets, as JSON. */
+  readonly value: Readonly<Record<string, unknown>>;
+  /** The slug of the entity that it was about, once that is known for certain. */
+  readonly entity?: string;
+  /** The pass ends after this call: a question waits for its answer, or the task is over. */
+  readonly ends?: 'asked' | 'completed';
+}
+
+/** A call whose arguments are good. */
+export interface ReadyCall<K extends ToolKind = ToolKind> {
+  readonly ok: true;
+  readonly kind: K;
+  /** The arguments after mending, as they are stored. */
+  readonly input: Readonly<Record<string, unknown>>;
+  /** The entity that the call is about, as the model named it. */
+  readonly entity: string | undefined;
+  /** Whether it only looks, so that it may run beside others (L7). */
+  readonly parallel: boolean;
+  run(context: Contexts[K]): Promise<ToolOutcome>;
+}
+
+/** A call whose arguments are not good: what is wrong, by field, and what is allowed. */
+export interface BadCall {
+  readonly ok: false;
+  readonly problem: string;
+}
+
+/** A tool, ready to be offered and called. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly kind: ToolKind;
+  readonly parameters: JsonSchema;
+  prepare(args: unknown): BadCall | ReadyCall<'read'> | ReadyCall<'task'> | ReadyCall<'change'>;
+}
+
+/** How a tool is stated. `S` is a strict zod object. */
+export interface ToolDefinition<K extends ToolKind, S extends z.ZodObject> {
+  readonly name: string;
+  /** For the model: what it does, when to take it, what comes back. */
+  readonly description: string;
+  readonly kind: K;
+  readonly input: S;
+  /** Which entity a call is about. */
+  entity?(input: z.output<S>): string | undefined;
+  /** For `change`: whether this very call only looks. */
+  looksOnly?(input: z.output<S>): boolean;
+  handler(context: Contexts[K], input: z.output<S>): Promise<ToolOutcome>;
+}
+
+/** Makes a tool from its statement. The schema that the model sees is made from the one that checks. */
+export function defineTool<K extends ToolKind, S extends z.ZodObject>(
+  definition: ToolDefinition<K, S>,
+): Tool {
+  const { $schema: _dialect, ...parameters } = z.toJSONSchema(definition.input, { io: 'input' });
+  return {
+    name: definition.name,
+    description: definition.description,
+    kind: definition.kind,
+    parameters,
+    prepare(args) {
+      const mended = mend(args ?? {}, parameters);
+      const parsed = definition.input.safeParse(mended);
+      if (!parsed.success)
+        return { ok: false, problem: explainIssues(parsed.error, mended, parameters) };
+      const input = parsed.data;
+      const ready: ReadyCall<K> = {
+        ok: true,
+        kind: definition.kind,
+        input,
+        entity: definition.entity?.(input),
+        parallel: definition.kind === 'read' || definition.looksOnly?.(input) === true,
+        run: (context) => definition.handler(context, input),
+      };
+      return ready as ReadyCall<'read'> | ReadyCall<'task'> | ReadyCall<'change'>;
+    },
+  };
+}
