@@ -1,6 +1,6 @@
 /**
- * Draws the main cards as a phone shows them: `node scripts/render-cards.ts [folder]` (default `docs/images`) writes
- * `cards.png` there. Each card stands twice: as its HTML, which holds only
+ * Draws the main cards as a phone shows them: `node scripts/render-cards.ts [folder] [--all]` (default `docs/images`)
+ * writes `cards.png` there. Each card stands twice: as its HTML, which holds only
  * the tags that Element X shows, and as its plain text, cut to what a lock screen has room for. Needs Chromium
  * (`CHROMIUM`, default `chromium` on the PATH) and a font with emoji.
  */
@@ -14,7 +14,7 @@ import { examples, type Example } from '../bot/cards/examples.ts';
 import { escapeHtml } from '../bot/cards/rich.ts';
 
 const WIDTH = 390;
-const COLUMNS = 4;
+const COLUMNS = 3;
 const GAP = 16;
 const LOCK_SCREEN_CHARACTERS = 180;
 
@@ -39,8 +39,23 @@ function drawn({ name, card }: Example): string {
   return `<section><h2>${escapeHtml(name)}</h2><div class="bubble">${card.formatted_body}</div><div class="lock">${bell}${escapeHtml(cut)}</div></section>`;
 }
 
-const folder = process.argv[2] ?? 'docs/images';
-const page = `<!doctype html><meta charset="utf-8"><title>Nomos cards</title><style>${STYLE}</style>${examples().map(drawn).join('')}`;
+// The handful that stands in the docs; with --all every example is drawn.
+const MAIN = [
+  'Task card (pinned)',
+  'Progress of a pass',
+  'Waits for a tap',
+  'Running',
+  'Failed',
+  'Waits for “I confirm”',
+  'Question',
+  'Answer',
+  'Digest',
+];
+
+const args = process.argv.slice(2);
+const shown = examples().filter(({ name }) => args.includes('--all') || MAIN.includes(name));
+const folder = args.find((arg) => !arg.startsWith('--')) ?? 'docs/images';
+const page = `<!doctype html><meta charset="utf-8"><title>Nomos cards</title><style>${STYLE}</style>${shown.map(drawn).join('')}`;
 const work = mkdtempSync(join(tmpdir(), 'nomos-cards-'));
 try {
   const html = join(work, 'cards.html');

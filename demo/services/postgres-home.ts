@@ -42,6 +42,7 @@ export async function databaseHome(stateDir: string): Promise<DatabaseHome> {
   const outside = outsideFolder(stateDir);
   const stateReachable = !existsSync(outside) && canEnter(stateDir, user);
   const folder = stateReachable ? inState : outside;
+  if (!stateReachable) mkdirSync(SHARED_BASE, { recursive: true, mode: 0o755 });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chownSync(folder, user.uid, user.gid);
   if (canRun(programs.postgres, user)) return { folder, programs, user };

@@ -30,6 +30,8 @@ export interface EmbeddedSynapse {
   readonly port: number;
   readonly pid: number;
   readonly serverName: string;
+  /** What makes accounts without asking anybody; known to this start alone. */
+  readonly registrationSecret: string;
   /** Makes accounts and signs them in. */
   readonly accounts: MatrixAccounts;
   stop(): Promise<void>;
@@ -90,6 +92,7 @@ export async function startSynapse(options: SynapseOptions): Promise<EmbeddedSyn
     port,
     pid: service.pid,
     serverName: state.serverName,
+    registrationSecret: state.registrationSecret,
     accounts: new MatrixAccounts(url, state.registrationSecret),
     stop: () => service.stop(),
   };
