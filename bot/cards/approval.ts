@@ -1,0 +1,56 @@
+import { count, CONFIRMATION, label, meansWords, nameOf, names } from './words.ts';
+import { em, rich, strong, type Rich } from './rich.ts';
+import type { ApprovalState, BlastState } from './state.ts';
+import { clock, elapsed, type View } from './view.ts';
+
+/** How to decide, for a card that waits. */
+export function howToDecide(approval: ApprovalState): Rich {
+  const who = approval.needsRole === 'admin' ? ' Only an admin may.' : '';
+  if (approval.needsTyped) {
+    return rich`Reply to this card: ${strong(CONFIRMATION)}. ❌ or “no, because …” stops it.${who}`;
+  }
+  return rich`Tap ✅ to run it, ❌ to stop it. Or reply “yes” or “no, because …”.${who}`;
+}
+
+/** Until when a decision may come, and who has agreed so far where several must. */
+export function openUntil(approval: ApprovalState, view: View): Rich {
+  const time = rich`Open until ${clock(approval.expiresAt, view)}`;
+  if (approval.needsPeople < 2) return time;
+  const agreed = approval.votes.length === 0 ? 'none yet' : names(approval.votes.map(nameOf));
+  return rich`${time} · needs ${approval.needsPeople} people, so far: ${agreed}`;
+}
+
+/** Who decided, how and when: `Approved by ann with a tap, 15:04 UTC`. Undefined while it waits. */
+export function decision(approval: ApprovalState, view: View): Rich | undefined {
+  const when = approval.decidedAt === null ? '' : `, ${clock(approval.decidedAt, view)}`;
+  const means = meansWords(approval);
+  const by = `by ${nameOf(approval.decidedBy)}${means === '' ? '' : ` ${means}`}${when}`;
+  switch (approval.status) {
+    case 'pending':
+      return undefined;
+    case 'approved':
+      return rich`Approved ${by}`;
+    case 'denied':
+      return approval.reason === null || approval.reason.trim() === ''
+        ? rich`Denied ${by}`
+        : rich`Denied ${by}: ${em(label(approval.reason, 200))}`;
+    case 'withdrawn':
+      return rich`Approval withdrawn ${by}, before it started`;
+    case 'expired':
+      return rich`Nobody decided within ${elapsed(approval.createdAt, approval.expiresAt, view)}. Nothing was run.`;
+    case 'cancelled':
+      return rich`No longer asked for. Nothing was run.`;
+  }
+}
+
+/** What suffers with the target (P8): `Affects web-1-app, shop and 4 more (6 in all)`. */
+export function affects(blast: BlastState): Rich {
+  if (blast.total === 0) return rich`Nothing is known to depend on it.`;
+  const direct = names(blast.direct, 4);
+  const further = blast.total - blast.direct.length;
+  if (blast.direct.length === 0)
+    return rich`Affects ${count(blast.total, 'dependant')} downstream.`;
+  return further > 0
+    ? rich`Affects ${direct}, and ${further} more through them.`
+    : rich`Affects ${direct}.`;
+}

@@ -1,0 +1,132 @@
+import type { UserId } from '../../core/ids.ts';
+import { affects, decision, howToDecide, openUntil } from './approval.ts';
+import { cardOf, fitting, type Card } from './card.ts';
+import { ATTACHED, commandBlock } from './command.ts';
+import { FINAL_STATUSES, stateWords } from './execution.ts';
+import { list, para, rich, strong, type Rich } from './rich.ts';
+import type { BatchState, BlastState, ExecutionState } from './state.ts';
+import type { View } from './view.ts';
+import { count, EXECUTION_MARK, label, RISK_BADGE, RISK_MARK, slug } from './words.ts';
+import { stricter, type Risk } from '../../core/policy/risk.ts';
+
+/** How much of a batch one form of its card shows. */
+interface Extent {
+  readonly targets: number;
+  readonly commands: number;
+}
+
+const EXTENTS: readonly Extent[] = [
+  { targets: 30, commands: 3 },
+  { targets: 10, commands: 1 },
+  { targets: 4, commands: 1 },
+];
+
+/**
+ * One card for all targets of one call (X13): what is approved is exactly its list. Undefined executions are a fault of
+ * the caller: throws a RangeError for an empty batch.
+ */
+export function batchCard(batch: BatchState, view: View, callFor: readonly UserId[] = []): Card {
+  return fitting(EXTENTS.map((extent) => () => batchForm(batch, view, callFor, extent)));
+}
+
+function batchForm(
+  batch: BatchState,
+  view: View,
+  callFor: readonly UserId[],
+  extent: Extent,
+): Card {
+  const [first] = batch.executions;
+  if (first === undefined) throw new RangeError('a batch card needs at least one execution');
+  const risk = batch.executions.reduce<Risk>(
+    (worst, one) => stricter(worst, one.risk),
+    'read_only',
+  );
+  const waits = batch.executions.some((one) => one.status === 'pending_approval');
+  const targets = count(batch.executions.length, 'target');
+  return cardOf(
+    [
+      para(
+        strong(
+          waits
+            ? rich`${RISK_MARK[risk]} ${risk === 'destructive' ? 'Confirm' : 'Approve'}? ${label(first.purpose)} · ${targets}`
+            : rich`${progressMark(batch.executions)} ${label(first.purpose)} · ${doneWords(batch.executions)}`,
+        ),
+        batch.approval === null ? undefined : decision(batch.approval, view),
+      ),
+      ...commands(batch.executions, extent.commands),
+      list(batch.executions.slice(0, extent.targets).map((one) => targetLine(one, view))),
+      batch.executions.length > extent.targets
+        ? para(rich`and ${batch.executions.length - extent.targets} more targets, ${ATTACHED}`)
+        : undefined,
+      para(rich`${strong(RISK_BADGE[risk])} · at most five at a time`),
+      waits ? list(reasons(batch.executions)) : undefined,
+      waits ? para(affects(together(batch.executions))) : undefined,
+      waits && batch.approval !== null
+        ? para(openUntil(batch.approval, view), howToDecide(batch.approval))
+        : undefined,
+      batch.executions.every((one) => FINAL_STATUSES.has(one.status)) || waits
+        ? undefined
+        : para(rich`🛑 cancels what has not ended.`),
+      para(rich`id ${slug(batch.shortId)}`),
+    ],
+    waits ? { mentions: callFor, msgtype: 'm.text' } : {},
+  );
+}
+
+/**
+ * The whole of a batch as a text file, where its card cannot show all of it (A16); undefined where it can.
+ */
+export function batchFile(batch: BatchState, view: View): string | undefined {
+  const card = batchCard(batch, view);
+  if (!card.body.includes(ATTACHED)) return undefined;
+  return batch.executions
+    .map(
+      (one) =>
+        `# ${one.target}${one.address === null ? '' : ` (${one.address})`}\n${one.command}\n`,
+    )
+    .join('\n');
+}
+
+function targetLine(execution: ExecutionState, view: View): Rich {
+  const target = rich`${EXECUTION_MARK[execution.status]} ${slug(execution.target)}`;
+  if (execution.status === 'pending_approval') {
+    return execution.address === null ? target : rich`${target} (${label(execution.address, 60)})`;
+  }
+  return rich`${target} ${stateWords(execution, view)}`;
+}
+
+function progressMark(executions: readonly ExecutionState[]): string {
+  if (!executions.every((one) => FINAL_STATUSES.has(one.status))) return EXECUTION_MARK.running;
+  const worst = (['unknown', 'failed', 'denied', 'revoked', 'expired', 'cancelled'] as const).find(
+    (status) => executions.some((one) => one.status === status),
+  );
+  return EXECUTION_MARK[worst ?? 'completed'];
+}
+
+function doneWords(executions: readonly ExecutionState[]): string {
+  const ended = executions.filter((one) => FINAL_STATUSES.has(one.status)).length;
+  const failed = executions.filter(
+    (one) => one.status === 'failed' || one.status === 'unknown',
+  ).length;
+  return `${ended} of ${executions.length} ended${failed > 0 ? `, ${failed} failed` : ''}`;
+}
+
+/** The command, or each target's own where they differ. */
+function commands(executions: readonly ExecutionState[], most: number): Rich[] {
+  const different = [...new Set(executions.map((one) => one.command))];
+  const shown = different.slice(0, most).map((command) => commandBlock(command));
+  const rest = different.length - shown.length;
+  const note = rest > 0 ? para(rich`and ${rest} more commands, ${ATTACHED}`) : undefined;
+  return note === undefined ? shown : [...shown, note];
+}
+
+function reasons(executions: readonly ExecutionState[]): string[] {
+  const all = new Set(executions.flatMap((one) => one.reasons));
+  return [...all].slice(0, 6).map((reason) => label(reason, 160));
+}
+
+function together(executions: readonly ExecutionState[]): BlastState {
+  const direct = [...new Set(executions.flatMap((one) => one.blast.direct))];
+  // Targets may share what is further down: the largest single number is what is certain.
+  return { direct, total: Math.max(direct.length, ...executions.map((one) => one.blast.total)) };
+}

@@ -1,0 +1,61 @@
+import type { UserId } from '../../core/ids.ts';
+import { formatDuration } from '../../core/text/duration.ts';
+import { cardOf, type Card } from './card.ts';
+import { MARK_SIGN, isEnded, type TaskMark } from './mark.ts';
+import { list, para, rich, strong, type Rich } from './rich.ts';
+import type { DigestState } from './state.ts';
+import { count, EXECUTION_MARK, label, names, number, slug } from './words.ts';
+
+/** The balance of a task: at its end, where it calls who asked for it, and on `!digest` (C6). */
+export function digestCard(digest: DigestState, callFor: readonly UserId[] = []): Card {
+  const title = digest.title === null ? `Task ${digest.shortId}` : label(digest.title, 80);
+  return cardOf(
+    [
+      para(strong(rich`${headWords(digest)}: ${title}`)),
+      digest.summary === null || digest.summary.trim() === ''
+        ? undefined
+        : para(label(digest.summary, 500)),
+      list([...points(digest)]),
+      para(rich`Task ${slug(digest.shortId)} · write here to open it again`),
+    ],
+    callFor.length > 0 ? { mentions: callFor, msgtype: 'm.text' } : {},
+  );
+}
+
+function headWords(digest: DigestState): string {
+  if (!isEnded(digest.status)) return '🔵 So far';
+  const mark: TaskMark =
+    digest.outcome === 'success' ? 'done' : digest.outcome === 'partial' ? 'partial' : 'failed';
+  const words = {
+    done: 'Done',
+    partial: 'Done in part',
+    failed: 'Failed',
+    running: '',
+    needs_you: '',
+  };
+  return `${MARK_SIGN[mark]} ${words[mark]}`;
+}
+
+function* points(digest: DigestState): Generator<Rich> {
+  const total = digest.byStatus.reduce((sum, one) => sum + one.count, 0);
+  if (total === 0) yield rich`No command was run`;
+  else {
+    const parts = digest.byStatus.map(
+      ({ status, count: many }) =>
+        `${EXECUTION_MARK[status]} ${many} ${status.replaceAll('_', ' ')}`,
+    );
+    yield rich`${count(total, 'command')}: ${parts.join(', ')}`;
+    const { byClass, byGrant, byApproval, denied } = digest.allowed;
+    const ways = [
+      byClass > 0 ? `${byClass} by itself` : '',
+      byGrant > 0 ? `${byGrant} by grant` : '',
+      byApproval > 0 ? `${byApproval} by approval` : '',
+      denied > 0 ? `${denied} denied` : '',
+    ].filter((way) => way !== '');
+    if (ways.length > 0) yield rich`Allowed: ${ways.join(', ')}`;
+  }
+  if (digest.entities.length > 0) yield rich`Touched ${names(digest.entities, 8)}`;
+  if (digest.knowledge.length > 0) yield rich`Wrote down ${names(digest.knowledge, 5)}`;
+  yield rich`${formatDuration(digest.durationMs)} · ${count(digest.passes, 'pass', 'passes')}, ${count(digest.toolCalls, 'tool call')} · ${number(digest.tokensIn)} tokens in, ${number(digest.tokensOut)} out${digest.cost > 0 ? `, cost ${digest.cost.toFixed(2)}` : ''}`;
+  for (const note of digest.notes) yield rich`⚠️ ${label(note, 200)}`;
+}
