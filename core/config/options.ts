@@ -1,0 +1,191 @@
+/** One option of the configuration, as the documentation and the error messages tell it. */
+export interface Option {
+  name: string;
+  meaning: string;
+  /** What is taken, in words. */
+  allowed: string;
+  /** What holds when it is not set, in words. */
+  otherwise: string;
+  /** Holds a secret: it is never printed, and `<name>_FILE` is the better way to give it. */
+  secret?: true;
+}
+
+/** Every option, in the order of the documentation. `docs/configuration.md` is made from this list. */
+export const OPTIONS = [
+  {
+    name: 'DATABASE_URL',
+    meaning: 'PostgreSQL 14 or newer.',
+    allowed: 'postgres://user:password@host:port/database',
+    otherwise: 'an embedded PostgreSQL is started',
+    secret: true,
+  },
+  {
+    name: 'REDIS_URL',
+    meaning: 'Redis 7 or Valkey, with `maxmemory-policy noeviction`.',
+    allowed: 'redis://:password@host:port/number or rediss://…',
+    otherwise: 'an embedded Valkey is started',
+    secret: true,
+  },
+  {
+    name: 'MATRIX_HOMESERVER_URL',
+    meaning: 'The homeserver that the bot logs in to.',
+    allowed: 'an http or https address',
+    otherwise: 'an embedded Synapse is started',
+  },
+  {
+    name: 'MATRIX_ACCESS_TOKEN',
+    meaning: 'The access token of the bot account.',
+    allowed: 'an access token',
+    otherwise: 'MATRIX_USER and MATRIX_PASSWORD are used',
+    secret: true,
+  },
+  {
+    name: 'MATRIX_USER',
+    meaning: 'The bot account, for logging in with a password.',
+    allowed: 'a user name or a full Matrix id',
+    otherwise: 'MATRIX_ACCESS_TOKEN is needed',
+  },
+  {
+    name: 'MATRIX_PASSWORD',
+    meaning: 'The password of the bot account.',
+    allowed: 'a password',
+    otherwise: 'MATRIX_ACCESS_TOKEN is needed',
+    secret: true,
+  },
+  {
+    name: 'NOMOS_OPERATORS',
+    meaning: 'Who may direct the bot, and as what. Nobody else can start, approve or read anything.',
+    allowed: '@ann:example.org=admin,@bob:example.org=approver,@eve:example.org=viewer',
+    otherwise: 'an error: somebody must be named',
+  },
+  {
+    name: 'OPENAI_BASE_URL',
+    meaning: 'An OpenAI-compatible endpoint.',
+    allowed: 'an http or https address, usually ending in /v1',
+    otherwise: 'https://api.openai.com/v1 when a key is set, else the demo model',
+  },
+  {
+    name: 'OPENAI_API_KEY',
+    meaning: 'The key for that endpoint. Endpoints without keys take any text.',
+    allowed: 'a key',
+    otherwise: 'the built-in demo model answers, and says so',
+    secret: true,
+  },
+  {
+    name: 'NOMOS_MODEL',
+    meaning: 'The model; several by commas are tried in order.',
+    allowed: 'model names',
+    otherwise: 'gpt-5',
+  },
+  {
+    name: 'NOMOS_MODEL_REASONING',
+    meaning: 'The reasoning effort that is asked of the model.',
+    allowed: 'none, minimal, low, medium, high',
+    otherwise: 'the endpoint decides',
+  },
+  {
+    name: 'NOMOS_INVENTORY',
+    meaning: 'The fleet: hosts, containers, services and how they hang together.',
+    allowed: 'a YAML file, see seeds/inventory.example.yaml',
+    otherwise: 'the simulated demo fleet',
+  },
+  {
+    name: 'NOMOS_ONTOLOGY',
+    meaning: 'The types of entities and relations.',
+    allowed: 'a YAML file',
+    otherwise: 'seeds/ontology.yaml',
+  },
+  {
+    name: 'NOMOS_POLICY',
+    meaning: 'The rules on top of the classifier.',
+    allowed: 'a YAML file',
+    otherwise: 'seeds/policy.yaml',
+  },
+  {
+    name: 'NOMOS_SOUL',
+    meaning: "The agent's persona and rules.",
+    allowed: 'a markdown file',
+    otherwise: 'SOUL.md',
+  },
+  {
+    name: 'NOMOS_SSH_KEY_FILE',
+    meaning: 'The private key for SSH; not passphrase-protected (use SSH_AUTH_SOCK for one that is).',
+    allowed: 'a key file',
+    otherwise: 'the agent at SSH_AUTH_SOCK',
+  },
+  {
+    name: 'NOMOS_KNOWN_HOSTS',
+    meaning: 'Host keys that are known. A host that is not in it is pinned at first use.',
+    allowed: 'a known_hosts file',
+    otherwise: 'every host is pinned at first use',
+  },
+  {
+    name: 'NOMOS_LANGUAGES',
+    meaning: 'Languages besides English in which yes, no and confirmations are understood.',
+    allowed: 'de, es, fr, by commas',
+    otherwise: 'English alone',
+  },
+  {
+    name: 'NOMOS_STREAMING',
+    meaning: 'Whether the final answer appears while it is being written.',
+    allowed: 'on, off',
+    otherwise: 'on',
+  },
+  {
+    name: 'NOMOS_API_LISTEN',
+    meaning: 'Where the API listens.',
+    allowed: 'host:port; port 0 takes a free one',
+    otherwise: '127.0.0.1:8090',
+  },
+  {
+    name: 'NOMOS_HOME',
+    meaning: 'Where the embedded services keep their state.',
+    allowed: 'a folder',
+    otherwise: '.nomos',
+  },
+  {
+    name: 'NOMOS_APPROVAL_TTL',
+    meaning: 'How long an approval waits before it expires.',
+    allowed: 'a duration such as 90s, 60m or 1h30m',
+    otherwise: '60m',
+  },
+  {
+    name: 'NOMOS_GRANT_TTL',
+    meaning: 'How long an approval lets the same task make further changes without asking.',
+    allowed: 'a duration',
+    otherwise: '30m',
+  },
+  {
+    name: 'NOMOS_DESTRUCTIVE_GRANT_TTL',
+    meaning: 'The same for destructive commands, in the same task and on the confirmed target alone.',
+    allowed: 'a duration',
+    otherwise: '15m',
+  },
+  {
+    name: 'NOMOS_IDLE_AFTER',
+    meaning: 'How long a task with a goal may lie idle before the agent is nudged.',
+    allowed: 'a duration',
+    otherwise: '2m',
+  },
+  {
+    name: 'NOMOS_INLINE_WAIT',
+    meaning: 'How long the agent waits for a command before it is told that it still runs.',
+    allowed: 'a duration',
+    otherwise: '60s',
+  },
+  {
+    name: 'NOMOS_EXEC_TIMEOUT',
+    meaning: 'How long a command may run unless asked otherwise.',
+    allowed: 'a duration, 60m at most',
+    otherwise: '10m',
+  },
+  {
+    name: 'NOMOS_LOG_LEVEL',
+    meaning: 'How much is logged. Command output and model text appear at debug only.',
+    allowed: 'fatal, error, warn, info, debug, trace, silent',
+    otherwise: 'info',
+  },
+] as const satisfies readonly Option[];
+
+/** The name of an option. */
+export type OptionName = (typeof OPTIONS)[number]['name'];

@@ -1,0 +1,164 @@
+import type { Database } from '../db/database.ts';
+import type { Execution } from '../db/rows.ts';
+import type { EventFeed } from '../events/subscribe.ts';
+import { faultPoint } from '../faults.ts';
+import { targetShape } from '../graph/targets.ts';
+import type { ExecutionId } from '../ids.ts';
+import { log } from '../log.ts';
+import { claimExecution, renewExecutionLease, takeOverExecution } from './claim.ts';
+import { finishExecution, type Mask } from './finish.ts';
+import { OutputFollower } from './output.ts';
+import type { CommandTarget, RemoteRunner, RunEnd, RunRequest } from './ports.ts';
+import { SshError } from './ssh/errors.ts';
+
+/** What running an execution needs. */
+export interface RunDeps {
+  database: Database;
+  feed: EventFeed;
+  runner: RemoteRunner;
+  mask: Mask;
+  /** This worker's name: the owner of its leases. */
+  owner: string;
+  /** Fires when the process ends: commands are let go of, to be attached to again (J7). */
+  shutdown: AbortSignal;
+}
+
+const HEARTBEAT_MS = 10_000;
+const REATTACH_FIRST_MS = 1_000;
+const REATTACH_LONGEST_MS = 30_000;
+/** How long after its time limit a change whose host stays away is still waited for. */
+const REATTACH_GRACE_MS = 5 * 60_000;
+
+/** Claims a queued execution and sees it through to its end. Does nothing when it is not to be had. */
+export async function runExecution(deps: RunDeps, id: ExecutionId): Promise<void> {
+  const claim = await claimExecution(deps.database, id, deps.owner);
+  if (claim.kind !== 'claimed') {
+    if (claim.kind !== 'not_due') log.info({ execution: id, claim: claim.kind }, 'execution not started');
+    return;
+  }
+  await seeThrough(deps, claim.execution, 'run');
+}
+
+/** Takes over an execution whose worker is gone, and attaches to what it started. Never starts a command (X7). */
+export async function resumeExecution(deps: RunDeps, id: ExecutionId): Promise<void> {
+  const execution = await takeOverExecution(deps.database, id, deps.owner);
+  if (execution !== null) await seeThrough(deps, execution, 'reattach');
+}
+
+async function seeThrough(deps: RunDeps, execution: Execution, how: 'run' | 'reattach'): Promise<void> {
+  const id = execution.id as ExecutionId;
+  const watch = new Watch(deps, execution);
+  const output = new OutputFollower(deps.database, { id, owner: deps.owner, mask: deps.mask });
+  try {
+    const request: RunRequest = {
+      executionId: id,
+      target: commandTarget(execution),
+      command: execution.command,
+      kind: execution.risk === 'read_only' ? 'read' : 'change',
+      timeoutMs: execution.timeoutMs,
+      onOutput: (stream, chunk) => output.add(stream, chunk),
+      signal: watch.cancelled,
+    };
+    await faultPoint('execution.before_start');
+    const end = await Promise.race([follow(deps, execution, request, how), watch.gone]);
+    if (end === 'gone') {
+      log.info({ execution: id }, 'execution let go of');
+      return;
+    }
+    await faultPoint('execution.ended');
+    await output.stop();
+    await finishExecution(deps.database, { id, owner: deps.owner, end, mask: deps.mask });
+  } finally {
+    watch.stop();
+    await output.stop();
+  }
+}
+
+/** Runs or attaches, and attaches again for as long as the connection is what fails and not the command. */
+async function follow(
+  deps: RunDeps,
+  execution: Execution,
+  request: RunRequest,
+  how: 'run' | 'reattach',
+): Promise<RunEnd> {
+  if (how === 'reattach' && request.kind === 'read') return interruptedRead();
+  let end = how === 'run' ? await deps.runner.run(request) : await deps.runner.reattach(request);
+  const startedAt = execution.startedAt?.getTime() ?? Date.now();
+  let pauseMs = REATTACH_FIRST_MS;
+  while (end.kind === 'connection_lost' && request.kind === 'change' && !deps.shutdown.aborted) {
+    if (Date.now() - startedAt > request.timeoutMs + REATTACH_GRACE_MS) {
+      return {
+        ...end,
+        kind: 'unknown',
+        reason: `The connection was lost and the host did not come back: ${end.error.message}`,
+        alive: false,
+      };
+    }
+    log.warn({ execution: execution.id, error: end.error.message }, 'connection lost; attaching again');
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    pauseMs = Math.min(pauseMs * 2, REATTACH_LONGEST_MS);
+    end = await deps.runner.reattach(request);
+  }
+  return end;
+}
+
+function commandTarget(execution: Execution): CommandTarget {
+  const { host, container } = targetShape.parse(execution.target);
+  return container === undefined ? { host } : { host, container };
+}
+
+/** A read ends with its worker. Nothing was changed, so it is told as a failure that may simply be repeated. */
+function interruptedRead(): RunEnd {
+  const nothing = { bytes: new Uint8Array(), totalBytes: 0, droppedBytes: 0, gapAt: undefined };
+  return {
+    kind: 'connection_lost',
+    error: new SshError(
+      'ssh_connection_lost',
+      'It only looked, and the process that ran it went away. It changed nothing and may be repeated.',
+    ),
+    stdout: nothing,
+    stderr: nothing,
+    durationMs: 0,
+    shell: undefined,
+  };
+}
+
+/** Keeps the lease, and listens for a request to cancel, for as long as an execution is worked on. */
+class Watch {
+  readonly cancelled: AbortSignal;
+  /** Settles when the row is no longer ours, or the process ends. */
+  readonly gone: Promise<'gone'>;
+  readonly #timer: NodeJS.Timeout;
+  readonly #unsubscribe: () => void;
+
+  constructor(deps: RunDeps, execution: Execution) {
+    const id = execution.id as ExecutionId;
+    const cancel = new AbortController();
+    this.cancelled = cancel.signal;
+    if (execution.cancelRequestedAt !== null) cancel.abort();
+    this.#unsubscribe = deps.feed.subscribe((event) => {
+      if (event.type === 'execution.cancel_requested' && event.refId === id) cancel.abort();
+    });
+    let lose: (value: 'gone') => void = () => {};
+    this.gone = new Promise((resolve) => (lose = resolve));
+    if (deps.shutdown.aborted) lose('gone');
+    else deps.shutdown.addEventListener('abort', () => lose('gone'), { once: true });
+    const beat = async (): Promise<void> => {
+      if (!(await renewExecutionLease(deps.database, id, deps.owner))) return lose('gone');
+      const row = await deps.database.read.execution.findUnique({
+        where: { id },
+        select: { cancelRequestedAt: true },
+      });
+      if (row?.cancelRequestedAt != null) cancel.abort();
+    };
+    this.#timer = setInterval(() => {
+      // A database that is away for a moment is no reason to let go: the lease says when it is.
+      beat().catch((error: unknown) => log.warn({ execution: id, error }, 'heartbeat failed'));
+    }, HEARTBEAT_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#unsubscribe();
+  }
+}

@@ -1,0 +1,89 @@
+import type { Database } from '../core/db/database.ts';
+import { errorText } from '../core/errors.ts';
+import type { PassId, SessionId } from '../core/ids.ts';
+import { log } from '../core/log.ts';
+import { claimPass, endPass, renewPassLease } from '../core/tasks/passes.ts';
+
+/** Runs a claimed pass to its end. Returns early when the signal fires, and leaves the pass to be taken up again. */
+export type PassRunner = (passId: PassId, signal: AbortSignal) => Promise<void>;
+
+/** What working on passes needs. */
+export interface PassDeps {
+  database: Database;
+  owner: string;
+  shutdown: AbortSignal;
+  runPass: PassRunner;
+}
+
+const HEARTBEAT_MS = 10_000;
+
+/**
+ * Works on the task that a job's pass belongs to: claims its oldest queued pass and runs it (T4). The pass that ended is
+ * followed by a job of its own for the next one, so that tasks take turns.
+ */
+export async function workOnPasses(deps: PassDeps, passId: string): Promise<void> {
+  if (deps.shutdown.aborted) return;
+  const row = await deps.database.read.pass.findUnique({
+    where: { id: passId },
+    select: { sessionId: true, state: true },
+  });
+  if (row?.state !== 'queued') return;
+  const pass = await claimPass(deps.database, row.sessionId as SessionId, deps.owner);
+  if (pass === null) return;
+  await runClaimed(deps, pass.id as PassId, row.sessionId as SessionId);
+}
+
+async function runClaimed(deps: PassDeps, passId: PassId, sessionId: SessionId): Promise<void> {
+  const lost = new AbortController();
+  const heartbeat = setInterval(() => {
+    renewPassLease(deps.database, passId, deps.owner)
+      .then((ours) => {
+        if (!ours) lost.abort();
+      })
+      .catch((error: unknown) => log.warn({ pass: passId, error: errorText(error) }, 'heartbeat failed'));
+  }, HEARTBEAT_MS);
+  try {
+    await deps.runPass(passId, AbortSignal.any([deps.shutdown, lost.signal]));
+  } catch (error) {
+    log.error({ pass: passId, session: sessionId, error }, 'pass failed');
+    await failPass(deps.database, passId, sessionId, error);
+  } finally {
+    clearInterval(heartbeat);
+  }
+  if (deps.shutdown.aborted) await putBack(deps, passId);
+}
+
+/** A pass that failed for a reason that its own code did not expect: the operator sees it, and the task stays open. */
+async function failPass(database: Database, passId: PassId, sessionId: SessionId, error: unknown): Promise<void> {
+  await database.write(async (unit) => {
+    const ended = await endPass(unit, {
+      passId,
+      state: 'failed',
+      error: { code: 'pass_failed', message: errorText(error) },
+    });
+    if (!ended) return;
+    unit.emit({
+      type: 'error.raised',
+      sessionId,
+      refId: passId,
+      data: {
+        code: 'pass_failed',
+        fault: 'system',
+        message: `Something went wrong inside Nomos: ${errorText(error)}`,
+        hint: 'The task stays open. 🔁 or a message goes on from here.',
+        retry: true,
+      },
+    });
+  });
+}
+
+/** Hands a pass that was put down at shutdown to whoever comes next, without waiting for its lease to end. */
+async function putBack(deps: PassDeps, passId: PassId): Promise<void> {
+  await deps.database.write(async (unit) => {
+    const { count } = await unit.db.pass.updateMany({
+      where: { id: passId, state: 'running', leaseOwner: deps.owner },
+      data: { state: 'queued', leaseOwner: null, leaseUntil: null },
+    });
+    if (count > 0) unit.emit({ type: 'pass.queued', refId: passId });
+  });
+}

@@ -1,0 +1,147 @@
+import type { Redis } from 'ioredis';
+import type { Database } from '../core/db/database.ts';
+import { errorText } from '../core/errors.ts';
+import type { EventFeed } from '../core/events/subscribe.ts';
+import type { Mask } from '../core/executions/finish.ts';
+import type { RemoteRunner } from '../core/executions/ports.ts';
+import { resumeExecution, runExecution, type RunDeps } from '../core/executions/run.ts';
+import { asId, type ExecutionId } from '../core/ids.ts';
+import { CrashWatch, WorkerIdentity } from '../core/liveness.ts';
+import { log } from '../core/log.ts';
+import { startDispatcher } from './dispatcher.ts';
+import { workOnPasses, type PassRunner } from './passes.ts';
+import { Producer } from './queues.ts';
+import { reconcile } from './reconcile.ts';
+import { awaitRedis, openRedis } from './redis.ts';
+import { startWorker } from './workers.ts';
+
+/** How often what is left over is looked for. */
+const RECONCILE_MS = 2_000;
+/** How long a shutdown waits for work in hand to be put down (J7: 20 s in all). */
+const PUT_DOWN_MS = 15_000;
+
+/** What the jobs role needs. */
+export interface JobsDeps {
+  database: Database;
+  feed: EventFeed;
+  redisUrl: string;
+  runner: RemoteRunner;
+  runPass: PassRunner;
+  mask: Mask;
+  /** Keeps the keys of several installations in one Redis apart. Default `nomos`. */
+  prefix?: string;
+}
+
+/** The running jobs role. */
+export interface Jobs {
+  /** Whether Redis answers now. */
+  redisReady(): boolean;
+  /** Takes no new work, puts down what is in hand, and ends (J7). */
+  stop(): Promise<void>;
+}
+
+/** Starts the workers, the dispatcher and the reconciliation. Returns once what was left over has been looked at. */
+export async function startJobs(deps: JobsDeps): Promise<Jobs> {
+  const { database, feed } = deps;
+  const prefix = deps.prefix ?? 'nomos';
+  const producing = openRedis(deps.redisUrl, 'producer');
+  const working = openRedis(deps.redisUrl, 'worker');
+  const identity = await connected(database, producing, working);
+  const producer = new Producer(producing, prefix);
+  const shutdown = new AbortController();
+  const inHand = new InHand();
+  const runDeps: RunDeps = {
+    database,
+    feed,
+    runner: deps.runner,
+    mask: deps.mask,
+    owner: identity.owner,
+    shutdown: shutdown.signal,
+  };
+  const reconcileDeps = {
+    database,
+    producer,
+    crashes: new CrashWatch(database),
+    resume: (id: ExecutionId) => inHand.track(`execution:${id}`, () => resumeExecution(runDeps, id)),
+  };
+
+  const stopDispatching = startDispatcher(database, feed, producer);
+  await reconcile(reconcileDeps);
+  const workers = [
+    startWorker('executions', working, prefix, (id) =>
+      inHand.track(`execution:${id}`, () => runExecution(runDeps, asId<ExecutionId>(id))),
+    ),
+    startWorker('turns', working, prefix, (id) =>
+      inHand.track(`pass:${id}`, () =>
+        workOnPasses({ database, owner: identity.owner, shutdown: shutdown.signal, runPass: deps.runPass }, id),
+      ),
+    ),
+  ];
+  const sweeping = repeat(RECONCILE_MS, shutdown.signal, async () => void (await reconcile(reconcileDeps)));
+
+  return {
+    redisReady: () => working.status === 'ready',
+    async stop() {
+      stopDispatching();
+      shutdown.abort();
+      await Promise.all(workers.map((worker) => worker.close()));
+      await sweeping;
+      await inHand.settled(PUT_DOWN_MS);
+      await producer.close();
+      producing.disconnect();
+      working.disconnect();
+      await identity.close();
+    },
+  };
+}
+
+async function connected(database: Database, producing: Redis, working: Redis): Promise<WorkerIdentity> {
+  try {
+    await Promise.all([awaitRedis(producing), awaitRedis(working)]);
+    return await WorkerIdentity.open(database);
+  } catch (error) {
+    producing.disconnect();
+    working.disconnect();
+    throw error;
+  }
+}
+
+/** The work of this process, so that a row is not worked on twice here and a shutdown can wait for it. */
+class InHand {
+  readonly #work = new Map<string, Promise<void>>();
+
+  /** Does the work unless it is in hand already. Rejects as the work does. */
+  track(key: string, work: () => Promise<void>): Promise<void> {
+    const running = this.#work.get(key);
+    if (running !== undefined) return running;
+    const done = work().finally(() => this.#work.delete(key));
+    this.#work.set(key, done);
+    done.catch((error: unknown) => log.error({ key, error: errorText(error) }, 'work failed'));
+    return done;
+  }
+
+  async settled(withinMs: number): Promise<void> {
+    const all = Promise.allSettled(this.#work.values());
+    const late = await Promise.race([
+      all.then(() => false),
+      new Promise<boolean>((resolve) => setTimeout(() => resolve(true), withinMs).unref()),
+    ]);
+    if (late) log.warn({ left: [...this.#work.keys()] }, 'work left in hand; it will be taken up again');
+  }
+}
+
+/** Does something again and again, each time this long after the last one ended, until told to stop. */
+async function repeat(everyMs: number, stop: AbortSignal, work: () => Promise<void>): Promise<void> {
+  while (!stop.aborted) {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, everyMs);
+      stop.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+    });
+    if (stop.aborted) return;
+    try {
+      await work();
+    } catch (error) {
+      log.warn({ error: errorText(error) }, 'reconciliation failed; it is tried again');
+    }
+  }
+}
