@@ -7,7 +7,7 @@ import {
   type TurnId,
   asId,
 } from '../../core/ids.ts';
-import { storable } from '../json.ts';
+import { safeJson } from '../../core/text/safe.ts';
 import type { MessageContent } from './relations.ts';
 import {
   type EventRef,
@@ -80,7 +80,7 @@ export async function insert(unit: Unit, row: NewRow): Promise<string> {
       kind: row.kind,
       eventType: row.eventType ?? null,
       stateKey: row.stateKey ?? null,
-      content: storable(row.content) as JsonInput,
+      content: safeJson(row.content) as JsonInput,
       cardKey: row.cardKey ?? null,
       targetEvent: row.targetEvent ?? null,
       priority: row.priority,

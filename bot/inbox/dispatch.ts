@@ -1,0 +1,232 @@
+import type { Database, Unit } from '../../core/db/database.ts';
+import type { MatrixInbox, MatrixRoom } from '../../core/db/rows.ts';
+import { NomosError, errorText } from '../../core/errors.ts';
+import { faultPoint } from '../../core/faults.ts';
+import { type MatrixEventId, type RoomId, type UserId, asId } from '../../core/ids.ts';
+import { log } from '../../core/log.ts';
+import { eventShape } from '../matrix/events.ts';
+import { backoffMs, pause } from '../matrix/retry.ts';
+import { sendMessage } from '../outbox/enqueue.ts';
+import { knownRoom, roomStateShape, saveRoom } from '../rooms/room-state.ts';
+import type { InboxEvent, InboxHandler } from './types.ts';
+
+/** How often an event's handler is tried. */
+const TRIES = 3;
+/** Rooms worked on side by side: well under the database's pool. */
+const MAX_ROOMS = 4;
+/** In case a bell was not heard. */
+const SWEEP_MS = 15_000;
+
+const CANNOT_READ =
+  'I cannot read here: this room is encrypted, and I cannot decrypt messages yet. ' +
+  'Please write to me in an unencrypted room, for instance in the Nomos lobby.';
+
+/** What the dispatcher works with. */
+export interface DispatchOptions {
+  database: Database;
+  handler: InboxHandler;
+  isOperator(userId: string): boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * Hands stored events to the handler: in order within a room, rooms side by side. The effect and the event's mark commit
+ * together, so each event is worked on exactly once (R4); one that cannot be worked on is told and passed by (R12).
+ */
+export class Dispatcher {
+  readonly #options: DispatchOptions;
+  readonly #active = new Map<string, Promise<void>>();
+  #again = true;
+  #wake: () => void = () => {};
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+  }
+
+  /** There may be new events. */
+  wake(): void {
+    this.#again = true;
+    this.#wake();
+  }
+
+  /** Works until the signal fires, then until the events at hand are done. */
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    while (!signal.aborted) {
+      this.#again = false;
+      try {
+        await this.#start();
+      } catch (error) {
+        log.error({ error: errorText(error) }, 'the inbox cannot be read; trying again');
+        await pause(1_000, signal);
+        continue;
+      }
+      if (!this.#again && !signal.aborted) await this.#rest();
+    }
+    await Promise.all(this.#active.values());
+  }
+
+  /** Starts work on each room that has events and is not being worked on. */
+  async #start(): Promise<void> {
+    const free = MAX_ROOMS - this.#active.size;
+    if (free <= 0) return;
+    const rooms = await this.#options.database.read.$queryRaw<Array<{ room_id: string }>>`
+      SELECT i.room_id FROM matrix_inbox i LEFT JOIN matrix_rooms r USING (room_id)
+      WHERE i.state = 'pending' AND r.kind IS DISTINCT FROM 'new'
+        AND NOT i.room_id = ANY(${[...this.#active.keys()]})
+      GROUP BY i.room_id ORDER BY min(i.position) LIMIT ${free}`;
+    for (const { room_id: roomId } of rooms) {
+      const work = this.#workOn(asId<RoomId>(roomId)).finally(() => {
+        this.#active.delete(roomId);
+        this.wake();
+      });
+      this.#active.set(roomId, work);
+    }
+  }
+
+  async #rest(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, SWEEP_MS);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = () => {};
+  }
+
+  async #workOn(roomId: RoomId): Promise<void> {
+    const { database, signal } = this.#options;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        const row = await database.read.matrixInbox.findFirst({
+          where: { roomId, state: 'pending' },
+          orderBy: { position: 'asc' },
+        });
+        if (row === null) return;
+        await this.#handle(row);
+        failures = 0;
+      } catch (error) {
+        // The database is away. Nothing was counted against the event.
+        failures++;
+        log.error({ roomId, error: errorText(error) }, 'the inbox cannot be written; trying again');
+        await pause(backoffMs(failures), signal);
+      }
+    }
+  }
+
+  async #handle(row: MatrixInbox): Promise<void> {
+    const { database, signal } = this.#options;
+    let thrown: unknown;
+    try {
+      await database.write(async (unit) => {
+        const [claimed] = await unit.db.matrixInbox.updateManyAndReturn({
+          where: { eventId: row.eventId, state: 'pending' },
+          data: { state: 'done', handledAt: new Date() },
+        });
+        if (claimed === undefined) return;
+        try {
+          await this.#effect(unit, claimed);
+        } catch (error) {
+          thrown = error;
+          throw error;
+        }
+        await faultPoint('inbox.before_commit');
+      });
+    } catch (error) {
+      if (thrown === undefined) throw error;
+      const attempts = row.attempts + 1;
+      log.error(
+        { eventId: row.eventId, attempts, error: errorText(thrown) },
+        'an event could not be worked on',
+      );
+      await database.write(async (unit) => recordFailure(unit, row, attempts, thrown));
+      await pause(attempts < TRIES ? backoffMs(attempts) : 0, signal);
+    }
+  }
+
+  async #effect(unit: Unit, row: MatrixInbox): Promise<void> {
+    const room = await unit.db.matrixRoom.findUniqueOrThrow({ where: { roomId: row.roomId } });
+    if (!this.#options.isOperator(row.sender)) {
+      // An operator when it was stored, none any more.
+      unit.audit({
+        actor: row.sender,
+        action: 'stranger.ignored',
+        subject: row.eventId,
+        data: { roomId: row.roomId, type: row.type },
+      });
+      await unit.db.matrixInbox.update({
+        where: { eventId: row.eventId },
+        data: { state: 'ignored' },
+      });
+      return;
+    }
+    if (row.type === 'm.room.encrypted') await sayCannotRead(unit, room);
+    else await this.#options.handler(unit, inboxEvent(row, room));
+  }
+}
+
+function inboxEvent(row: MatrixInbox, room: MatrixRoom): InboxEvent {
+  const event = eventShape.parse(row.event);
+  // Room versions from 11 on have it in the content.
+  const redacts = event.redacts ?? event.content['redacts'];
+  return {
+    eventId: asId<MatrixEventId>(row.eventId),
+    room: knownRoom(room),
+    sender: asId<UserId>(row.sender),
+    type: row.type,
+    content: event.content,
+    redacts: typeof redacts === 'string' ? asId<MatrixEventId>(redacts) : null,
+  };
+}
+
+async function sayCannotRead(unit: Unit, room: MatrixRoom): Promise<void> {
+  if (roomStateShape.parse(room.state).toldEncrypted === true) return;
+  const roomId = asId<RoomId>(room.roomId);
+  await saveRoom(unit, roomId, { encrypted: true, state: { toldEncrypted: true } });
+  await sendMessage(unit, {
+    to: { room: roomId },
+    message: { msgtype: 'm.text', body: CANNOT_READ, mentions: [] },
+    clear: true,
+  });
+}
+
+async function recordFailure(
+  unit: Unit,
+  row: MatrixInbox,
+  attempts: number,
+  error: unknown,
+): Promise<void> {
+  const over = attempts >= TRIES;
+  const changed = await unit.db.matrixInbox.updateMany({
+    where: { eventId: row.eventId, state: 'pending' },
+    data: {
+      attempts,
+      error: errorText(error),
+      ...(over ? { state: 'failed' as const, handledAt: new Date() } : {}),
+    },
+  });
+  if (!over || changed.count === 0) return;
+  const session = await unit.db.session.findUnique({
+    where: { roomId: row.roomId },
+    select: { id: true },
+  });
+  const known = error instanceof NomosError ? error : undefined;
+  unit.emit({
+    type: 'error.raised',
+    sessionId: session?.id ?? null,
+    refId: session?.id ?? null,
+    data: {
+      code: known?.code ?? 'event_failed',
+      // The words of an unexpected error are for the log; its line there names the same event.
+      message: known?.message ?? `I could not work on your message (event ${row.eventId}).`,
+      hint: known?.hint ?? 'Send it again. If it fails again, look for the event in the log.',
+      fault: known?.fault ?? 'system',
+      retry: false,
+      roomId: row.roomId,
+      eventId: row.eventId,
+    },
+  });
+}

@@ -1,0 +1,134 @@
+import { LogLevel, LogService, MatrixClient, MatrixError } from 'matrix-bot-sdk';
+import { z } from 'zod';
+import { log } from '../../core/log.ts';
+import { HomeserverError, HomeserverUnreachableError } from './errors.ts';
+
+/** Longest wait for any answer but that of a long poll. */
+const REQUEST_TIMEOUT_MS = 60_000;
+const errorShape = z.looseObject({
+  errcode: z.string(),
+  error: z.string().default(''),
+  retry_after_ms: z.number().optional(),
+});
+
+routeSdkLog();
+
+/**
+ * matrix-bot-sdk's client with a transport of its own: every request ends at once when `signal` fires, since a bot that
+ * lost its lock must not go on (Z9), and the SDK's HTTP library cannot be stopped. Its sync loop, its handlers and its
+ * crypto are not used: `sync.ts` and the outbox take their place.
+ */
+export class NomosClient extends MatrixClient {
+  readonly #signal: AbortSignal;
+
+  constructor(homeserverUrl: string, accessToken: string, signal: AbortSignal) {
+    super(homeserverUrl, accessToken);
+    this.#signal = signal;
+  }
+
+  /**
+   * One request. Throws the SDK's `MatrixError` for an answer with an errcode, `HomeserverError` for any other that is no
+   * success, `HomeserverUnreachableError` when there was no answer within `timeoutMs`, and the signal's reason once it fired.
+   */
+  override async doRequest(
+    method: string,
+    endpoint: string,
+    qs?: Record<string, unknown> | null,
+    body?: unknown,
+    timeoutMs: number = REQUEST_TIMEOUT_MS,
+    raw = false,
+    contentType = 'application/json',
+    noEncoding = false,
+  ): Promise<unknown> {
+    this.#signal.throwIfAborted();
+    const bytes = body instanceof Uint8Array;
+    const response = await this.#answer(urlOf(this.homeserverUrl, endpoint, qs), {
+      method,
+      headers: {
+        ...(this.accessToken === '' ? {} : { authorization: `Bearer ${this.accessToken}` }),
+        ...(body === undefined || body === null
+          ? {}
+          : { 'content-type': bytes ? contentType : 'application/json' }),
+      },
+      ...(body === undefined || body === null
+        ? {}
+        : { body: bytes ? new Uint8Array(body) : JSON.stringify(body) }),
+      signal: AbortSignal.any([this.#signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    const { status, headers, content } = response;
+    if (status < 200 || status >= 300) throw failure(response, `${method} ${endpoint}`);
+    const value = noEncoding ? content : parsed(content, status, `${method} ${endpoint}`);
+    return raw ? { statusCode: status, headers, body: value } : value;
+  }
+
+  async #answer(url: string, init: RequestInit): Promise<Answer> {
+    try {
+      const response = await fetch(url, init);
+      const content = Buffer.from(await response.arrayBuffer());
+      return { status: response.status, headers: Object.fromEntries(response.headers), content };
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      throw new HomeserverUnreachableError(this.homeserverUrl, error);
+    }
+  }
+}
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  content: Buffer;
+}
+
+function urlOf(
+  base: string,
+  endpoint: string,
+  qs: Record<string, unknown> | null | undefined,
+): string {
+  const url = new URL(base + endpoint);
+  for (const [name, value] of Object.entries(qs ?? {})) {
+    if (value === undefined || value === null) continue;
+    for (const item of Array.isArray(value) ? value : [value]) {
+      url.searchParams.append(name, String(item));
+    }
+  }
+  return url.href;
+}
+
+function failure(answer: Answer, what: string): Error {
+  const body = errorShape.safeParse(jsonOrUndefined(answer.content));
+  if (!body.success) return new HomeserverError(answer.status, what);
+  const { errcode, error, retry_after_ms: inBody } = body.data;
+  // Newer servers say it in the header, older ones in the body.
+  const seconds = Number(answer.headers['retry-after']);
+  const retryAfterMs =
+    inBody ??
+    (Number.isFinite(seconds) && 'retry-after' in answer.headers ? seconds * 1000 : undefined);
+  return new MatrixError(
+    { errcode, error, ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }) },
+    answer.status,
+  );
+}
+
+function parsed(content: Buffer, status: number, what: string): unknown {
+  if (content.length === 0) return {};
+  const value = jsonOrUndefined(content);
+  // A success that is no JSON is some other server's page.
+  if (value === undefined) throw new HomeserverError(status === 200 ? 502 : status, what);
+  return value;
+}
+
+function jsonOrUndefined(content: Buffer): unknown {
+  try {
+    return JSON.parse(content.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The SDK's log lines carry URLs and parts of answers: they are for debugging only. */
+function routeSdkLog(): void {
+  const line = (module: string, ...parts: unknown[]): void =>
+    log.debug({ module, parts: parts.map(String) }, 'matrix-bot-sdk');
+  LogService.setLogger({ trace: line, debug: line, info: line, warn: line, error: line });
+  LogService.setLevel(LogLevel.WARN);
+}

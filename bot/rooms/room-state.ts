@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import type { Reader, Unit } from '../../core/db/database.ts';
+import type { MatrixRoom } from '../../core/db/rows.ts';
+import { type RoomId, type SessionId, asId, isRowId } from '../../core/ids.ts';
+import { safeJson } from '../../core/text/safe.ts';
+import type { KnownRoom, RoomKind } from '../inbox/types.ts';
+import type { StateEvent } from '../matrix/events.ts';
+
+/** `new` until it is known who is in the room; nothing in it is worked on before. */
+export type StoredKind = RoomKind | 'new';
+
+/** What `matrix_rooms.state` holds. */
+export const roomStateShape = z.strictObject({
+  v: z.literal(1).default(1),
+  /** The newest event that a sync brought: where a gap ends. */
+  lastEvent: z.string().optional(),
+  /** Who invited the bot. */
+  inviter: z.string().optional(),
+  /** The invitation said that this is a direct chat. */
+  direct: z.boolean().optional(),
+  /** That it cannot be read was said here. */
+  toldEncrypted: z.boolean().optional(),
+});
+/** What is known of a room besides its columns. */
+export type RoomState = z.infer<typeof roomStateShape>;
+
+const createShape = z.looseObject({
+  'org.nomos': z.union([
+    z.looseObject({ session: z.string().refine(isRowId) }),
+    z.looseObject({ home: z.enum(['space', 'lobby']) }),
+  ]),
+});
+
+/** What the bot wrote into the creation of a room of its own; undefined for a room that it did not make. */
+export function madeFor(
+  create: { sender: string; content: Record<string, unknown> },
+  botUserId: string,
+): { kind: 'task'; sessionId: SessionId } | { kind: 'space' | 'lobby' } | undefined {
+  if (create.sender !== botUserId) return undefined;
+  const parsed = createShape.safeParse(create.content);
+  if (!parsed.success) return undefined;
+  const mark = parsed.data['org.nomos'];
+  return 'session' in mark
+    ? { kind: 'task', sessionId: asId<SessionId>(mark.session as string) }
+    : { kind: mark.home };
+}
+
+/** The changes of a room's row. What is left out stays as it is. */
+export interface RoomChange {
+  kind?: StoredKind;
+  sessionId?: SessionId;
+  membership?: 'join' | 'invite' | 'leave';
+  encrypted?: true;
+  replacedBy?: string;
+  state?: Partial<RoomState>;
+}
+
+/** Writes a room's row. A new one is of kind `new` unless said otherwise. */
+export async function saveRoom(unit: Unit, roomId: RoomId, change: RoomChange): Promise<void> {
+  const { state, sessionId, ...columns } = change;
+  const row = await unit.db.matrixRoom.findUnique({ where: { roomId } });
+  const merged = roomStateShape.parse({
+    ...(row === null ? {} : roomStateShape.parse(row.state)),
+    ...state,
+  });
+  // A session that was deleted leaves its room behind.
+  const session =
+    sessionId !== undefined && (await unit.db.session.count({ where: { id: sessionId } })) > 0
+      ? { sessionId }
+      : {};
+  const data = { ...columns, ...session, state: safeJson(merged) ?? {} };
+  await unit.db.matrixRoom.upsert({
+    where: { roomId },
+    create: { roomId, kind: 'new', membership: 'join', ...data },
+    update: data,
+  });
+}
+
+/** What a list of state events changes in a room's row. */
+export function changesOf(events: readonly StateEvent[], botUserId: string): RoomChange {
+  const change: RoomChange = {};
+  for (const event of events) {
+    if (event.state_key !== '') continue;
+    if (event.type === 'm.room.encryption') change.encrypted = true;
+    if (event.type === 'm.room.tombstone') {
+      const replacement = event.content['replacement_room'];
+      if (typeof replacement === 'string') change.replacedBy = replacement;
+    }
+    if (event.type === 'm.room.create') Object.assign(change, madeFor(event, botUserId));
+  }
+  return change;
+}
+
+/** A room as handlers see it. */
+export function knownRoom(row: MatrixRoom): KnownRoom {
+  const kind = row.kind as StoredKind;
+  return {
+    roomId: asId<RoomId>(row.roomId),
+    kind: kind === 'new' ? 'other' : kind,
+    sessionId: row.sessionId === null ? null : asId<SessionId>(row.sessionId),
+    encrypted: row.encrypted,
+  };
+}
+
+/** The room of a kind that the bot is in, undefined when there is none. */
+export async function roomOfKind(db: Reader, kind: RoomKind): Promise<RoomId | undefined> {
+  const row = await db.matrixRoom.findFirst({
+    where: { kind, membership: 'join' },
+    orderBy: { createdAt: 'asc' },
+    select: { roomId: true },
+  });
+  return row === null ? undefined : asId<RoomId>(row.roomId);
+}
