@@ -287,10 +287,12 @@ ${PREAMBLE}${STATE}${SESSION}${SETTLED}${FOLLOW}${SPAWN}${SUPERVISE}
 grace=3000
 case $2 in
 start)
-  needs="dd cat tail ls mkfifo mv find"
+  if [ ! -d "$d" ]; then
+    needs="dd cat tail ls mkfifo mv find"
 ${TAKE_COMMAND}
-  prepare_state
-  if mkdir -m 700 "$d" 2>/dev/null; then
+    prepare_state
+  fi
+  if [ ! -d "$d" ] && mkdir -m 700 "$d" 2>/dev/null; then
     m=$( { cd "$d" && mkfifo live ctl o e done && : >out && : >err && printf "%62s\\n" "" >exit.new && echo "$sh $boot" >meta; } 2>&1 ) || {
       claim void
       refuse state "$m"

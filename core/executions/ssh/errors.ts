@@ -14,6 +14,8 @@ export type SshErrorCode =
   | 'ssh_host_key_changed'
   /** The host shows a key that known_hosts marks as revoked. */
   | 'ssh_host_key_revoked'
+  /** The known_hosts file that is configured cannot be read. */
+  | 'ssh_known_hosts_unreadable'
   /** The host does not take the key for this user. */
   | 'ssh_login_refused'
   /** There is no usable key: no file, no agent, or a file that cannot be read. */
@@ -36,6 +38,7 @@ export type SshErrorCode =
 const FAULTS: Partial<Record<SshErrorCode, Fault>> = {
   ssh_host_key_changed: 'operator',
   ssh_host_key_revoked: 'operator',
+  ssh_known_hosts_unreadable: 'operator',
   ssh_key_unusable: 'operator',
   ssh_command_invalid: 'model',
   ssh_closed: 'system',

@@ -1,0 +1,277 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CancelEnd, CommandTarget, RunEnd, RunRequest } from '../ports.ts';
+import type { ExecChannel } from '../ssh/connection.ts';
+import { SshError, type SshErrorCode } from '../ssh/errors.ts';
+import type { ConnectionPool } from '../ssh/pool.ts';
+import {
+  exited,
+  goneReason,
+  lost,
+  neverStarted,
+  refusal,
+  RunRecord,
+  targetName,
+  unfit,
+} from './ends.ts';
+import { attachRequest, cancelRequest, startRequest, type ExecRequest } from './protocol.ts';
+import { talk, type FinalMessage, type Talk } from './talk.ts';
+
+/** Time limits around changes, in milliseconds. */
+export interface ChangeTimes {
+  /** Between TERM and KILL on the target. */
+  graceMs: number;
+  /** How long a re-attachment goes on trying to reach its target. */
+  reattachForMs: number;
+  /** How much later than it should a target may tell the end of a timed-out or cancelled command. */
+  slackMs: number;
+}
+
+// What may be over in a moment. Other errors (a changed key, a refused login) do not mend themselves.
+const TRANSIENT: ReadonlySet<SshErrorCode> = new Set([
+  'ssh_name_not_found',
+  'ssh_refused',
+  'ssh_unreachable',
+  'ssh_timeout',
+  'ssh_connection_lost',
+  'ssh_channel_refused',
+]);
+const CANCEL_TRIES = 3;
+const RETRY_MS = 250;
+
+/** Changes: commands that a target runs at most once per id, with a wrapper that outlives the connection. */
+export class Changes {
+  readonly #pool: ConnectionPool;
+  readonly #times: ChangeTimes;
+
+  constructor(pool: ConnectionPool, times: ChangeTimes) {
+    this.#pool = pool;
+    this.#times = times;
+  }
+
+  async run(request: RunRequest): Promise<RunEnd> {
+    const record = new RunRecord(request);
+    try {
+      const { target, executionId, command, timeoutMs } = request;
+      const exec = startRequest(target, executionId, command, timeoutMs, this.#times.graceMs);
+      return await this.#follow(request, record, exec, true);
+    } catch (error) {
+      return nothingSent(request, record, error);
+    }
+  }
+
+  async reattach(request: RunRequest): Promise<RunEnd> {
+    const giveUpAt = Date.now() + this.#times.reattachForMs;
+    for (;;) {
+      const record = new RunRecord(request);
+      let end: RunEnd;
+      try {
+        end = await this.#follow(
+          request,
+          record,
+          attachRequest(request.target, request.executionId),
+          false,
+        );
+      } catch (error) {
+        if (!(error instanceof SshError)) throw error;
+        end = { kind: 'connection_lost', error, ...record.output(undefined) };
+      }
+      if (end.kind !== 'connection_lost' || !TRANSIENT.has(end.error.code) || Date.now() > giveUpAt)
+        return end;
+      await delay(RETRY_MS);
+    }
+  }
+
+  async cancel(executionId: string, target: CommandTarget): Promise<CancelEnd> {
+    for (let tries = 1; ; tries += 1) {
+      const end = await this.#cancelOnce(executionId, target);
+      if (end.kind !== 'failed' || !TRANSIENT.has(end.error.code) || tries === CANCEL_TRIES)
+        return end;
+      await delay(RETRY_MS);
+    }
+  }
+
+  async #cancelOnce(executionId: string, target: CommandTarget): Promise<CancelEnd> {
+    let hungUp: NodeJS.Timeout | undefined;
+    try {
+      const said = await talk(this.#pool.host(target.host), cancelRequest(target, executionId), {
+        id: executionId,
+        control: true,
+        faultPoint: 'remote.cancel',
+        onOutput: () => {},
+        onChannel: (channel) => {
+          hungUp = setTimeout(() => channel.close(), this.#times.graceMs + this.#times.slackMs);
+        },
+      });
+      return cancelEnd(target, said);
+    } catch (error) {
+      if (error instanceof SshError) return { kind: 'failed', error };
+      throw error;
+    } finally {
+      clearTimeout(hungUp);
+    }
+  }
+
+  // Takes in what a start or an attachment says, and ends the command when that is asked or it overstays.
+  async #follow(
+    request: RunRequest,
+    record: RunRecord,
+    exec: ExecRequest,
+    starting: boolean,
+  ): Promise<RunEnd> {
+    const { target, executionId, signal, timeoutMs } = request;
+    const { graceMs, slackMs } = this.#times;
+    let channel: ExecChannel | undefined;
+    let forced: { why: 'cancel' | 'overdue'; end: CancelEnd } | undefined;
+    let hangUp: NodeJS.Timeout | undefined;
+    let forcing: Promise<void> | undefined;
+    let over = false;
+
+    const force = (why: 'cancel' | 'overdue'): void => {
+      forcing ??= this.cancel(executionId, target).then((end) => {
+        forced = { why, end };
+        // The channel tells the end itself, with the last of the output, unless it is as dead as that.
+        if (!over) hangUp = setTimeout(() => channel?.close(), end.kind === 'failed' ? 0 : slackMs);
+      });
+    };
+    const cancel = (): void => force('cancel');
+    let overdue: NodeJS.Timeout | undefined;
+    try {
+      const said = await talk(this.#pool.host(target.host), exec, {
+        id: executionId,
+        // An attachment is made even for a command that is to be cancelled: something may run.
+        signal: starting ? signal : undefined,
+        faultPoint: starting ? 'remote.start' : 'remote.attach',
+        onOutput: (stream, chunk, afterGap) => record.take(stream, chunk, afterGap),
+        onChannel: (opened) => {
+          channel = opened;
+          overdue = setTimeout(() => force('overdue'), timeoutMs + graceMs + slackMs);
+          // Until now the signal only kept the request from being sent.
+          if (signal?.aborted === true) cancel();
+          else signal?.addEventListener('abort', cancel, { once: true });
+        },
+      });
+      over = true;
+      if (said.final !== undefined) return finalEnd(request, record, said, said.final, starting);
+      await forcing;
+      return withoutEnd(request, record, said, starting, forced);
+    } finally {
+      over = true;
+      clearTimeout(overdue);
+      clearTimeout(hangUp);
+      signal?.removeEventListener('abort', cancel);
+    }
+  }
+}
+
+// The channel ended and nothing on it told how the command did.
+function withoutEnd(
+  request: RunRequest,
+  record: RunRecord,
+  said: Talk,
+  starting: boolean,
+  forced: { why: 'cancel' | 'overdue'; end: CancelEnd } | undefined,
+): RunEnd {
+  const { target } = request;
+  const output = record.output(said.shell);
+  if (forced?.end.kind === 'ended') {
+    const { by, exitCode, groupGone } = forced.end;
+    if (by === 'cancel')
+      return forced.why === 'cancel'
+        ? { kind: 'cancelled', groupGone, started: true, ...output }
+        : { kind: 'timed_out', groupGone, ...output };
+    return by === 'timeout'
+      ? { kind: 'timed_out', groupGone, ...output }
+      : exited(exitCode, output);
+  }
+  if (forced?.end.kind === 'never_started')
+    return { kind: 'cancelled', groupGone: true, started: false, ...output };
+  if (forced?.end.kind === 'unknown')
+    return { kind: 'unknown', reason: forced.end.reason, alive: forced.end.alive, ...output };
+  const error =
+    said.error ?? (said.begun || said.exit === undefined ? lost(target) : unfit(target, said));
+  // Only a start that never reached the wrapper is known to have done nothing; an attachment says nothing about the start.
+  if (error.code === 'ssh_target_unfit' && starting) return { kind: 'not_started', error };
+  return { kind: 'connection_lost', error, ...output };
+}
+
+function finalEnd(
+  request: RunRequest,
+  record: RunRecord,
+  said: Talk,
+  final: FinalMessage,
+  starting: boolean,
+): RunEnd {
+  const { target, signal } = request;
+  switch (final.type) {
+    case 'void':
+      if (signal?.aborted === true)
+        return { kind: 'cancelled', groupGone: true, started: false, ...record.output(said.shell) };
+      return { kind: 'not_started', error: neverStarted(target) };
+    case 'refused':
+      return starting
+        ? { kind: 'not_started', error: refusal(target, final.reason, final.text) }
+        : {
+            kind: 'connection_lost',
+            error: refusal(target, final.reason, final.text),
+            ...record.output(said.shell),
+          };
+    case 'gone':
+      return {
+        kind: 'unknown',
+        reason: goneReason(target, final.reason, final.alive),
+        alive: final.alive,
+        ...record.output(said.shell),
+      };
+    case 'end': {
+      const output = record.output(said.shell, final);
+      if (final.cause === 'exit') return exited(final.exitCode, output);
+      const { groupGone } = final;
+      return final.cause === 'timeout'
+        ? { kind: 'timed_out', groupGone, ...output }
+        : { kind: 'cancelled', groupGone, started: true, ...output };
+    }
+  }
+}
+
+function cancelEnd(target: CommandTarget, said: Talk): CancelEnd {
+  const { final } = said;
+  switch (final?.type) {
+    case 'void':
+      return { kind: 'never_started' };
+    case 'end':
+      return {
+        kind: 'ended',
+        by: final.cause,
+        exitCode: final.exitCode,
+        groupGone: final.groupGone,
+      };
+    case 'gone':
+      return {
+        kind: 'unknown',
+        reason: goneReason(target, final.reason, final.alive),
+        alive: final.alive,
+      };
+    case 'refused':
+      return { kind: 'failed', error: refusal(target, final.reason, final.text) };
+    default:
+      break;
+  }
+  if (said.error !== undefined) return { kind: 'failed', error: said.error };
+  if (!said.begun && said.exit !== undefined) return { kind: 'failed', error: unfit(target, said) };
+  return {
+    kind: 'failed',
+    error: new SshError(
+      'ssh_connection_lost',
+      `${targetName(target)} did not tell the end of the cancelled command in time.`,
+    ),
+  };
+}
+
+// The request provably never left.
+function nothingSent(request: RunRequest, record: RunRecord, error: unknown): RunEnd {
+  if (error instanceof SshError) return { kind: 'not_started', error };
+  if (request.signal?.aborted === true && error === request.signal.reason) {
+    return { kind: 'cancelled', groupGone: true, started: false, ...record.output(undefined) };
+  }
+  throw error;
+}
