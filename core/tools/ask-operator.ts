@@ -8,6 +8,7 @@ export const askOperatorTool = defineTool({
   description:
     'Asks the operator a question that only a person can answer, and ends this pass; the answer wakes you. Not for permission to run a command: run asks for that by itself. Offer options where you can, so that one tap answers.',
   kind: 'task',
+  endsPass: true,
   input: z.strictObject({
     prompt: z.string().trim().min(3).max(1000).describe('The question.'),
     why: z.string().trim().max(500).optional().describe('Why it matters, or what you found.'),
@@ -21,6 +22,6 @@ export const askOperatorTool = defineTool({
   entity: ({ entities }) => entities[0],
   async handler({ unit, sessionId, turnId, passId }, { prompt, why, options, entities }) {
     await askQuestion(unit, { sessionId, turnId, passId, prompt, why, options, entities });
-    return { ok: true, value: { asked: prompt, note: 'The answer will wake you.' }, ends: 'asked' };
+    return { ok: true, value: { asked: prompt, note: 'The answer will wake you.' } };
   },
 });

@@ -8,6 +8,7 @@ export const completeTaskTool = defineTool({
   description:
     'Ends this task, once its goal is reached and checked, or cannot be reached. Cancels what still waits, closes its grants and posts the digest. The summary is what the operator reads: say what is now true, with figures.',
   kind: 'task',
+  endsPass: true,
   input: z.strictObject({
     outcome: z.string().describe('"success", "partial" or "failure".'),
     summary: z.string().trim().min(3).max(2000),
@@ -23,7 +24,6 @@ export const completeTaskTool = defineTool({
     return {
       ok: true,
       value: { outcome: read, cancelled, still_running: stillRunning },
-      ends: 'completed',
     };
   },
 });

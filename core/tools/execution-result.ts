@@ -1,14 +1,9 @@
 import type { Reader } from '../db/database.ts';
 import type { Execution } from '../db/rows.ts';
 import { NomosError } from '../errors.ts';
+import { resultForModel } from '../executions/results.ts';
 import { isRowId, type SessionId } from '../ids.ts';
-import { byteLength, headAndTail } from '../text/clip.ts';
 import { formatDuration } from '../text/duration.ts';
-import { terminalText } from '../text/terminal.ts';
-
-/** What the model gets of an output, both streams together (X4). */
-export const MODEL_OUTPUT_BYTES = 4096;
-const STDERR_MIN_BYTES = 1024;
 
 /** An execution of this task by its short id, or by its whole id. Throws `execution_unknown` with those that there are. */
 export async function resolveExecution(
@@ -36,47 +31,19 @@ export async function resolveExecution(
   });
 }
 
-/** An execution as the model gets it: what is true of it, its output clipped, and what to do now. */
+/** An execution as the model gets it: what is true of it, its output so far, and what to do now. */
 export function executionResult(
   execution: Execution,
   now: Date = new Date(),
 ): Record<string, unknown> {
-  const { stdout, stderr, droppedBytes } = outputs(execution);
-  const from = execution.startedAt;
-  const to = execution.endedAt ?? (execution.status === 'running' ? now : null);
-  return {
-    execution_id: execution.shortId,
-    status: execution.status,
-    target: execution.targetSlug,
-    risk: execution.risk,
-    ...(execution.risk === 'read_only' ? {} : { reasons: execution.reasons }),
-    ...(execution.exitCode === null ? {} : { exit_code: execution.exitCode }),
-    ...(execution.signal === null ? {} : { signal: execution.signal }),
-    ...(from === null || to === null
-      ? {}
-      : { duration_ms: Math.max(0, to.getTime() - from.getTime()) }),
-    ...(stdout === '' ? {} : { stdout }),
-    ...(stderr === '' ? {} : { stderr }),
-    ...(droppedBytes === 0 ? {} : { dropped_bytes: droppedBytes }),
-    ...(execution.error === null ? {} : { error: execution.error }),
-    note: noteFor(execution, from === null ? 0 : now.getTime() - from.getTime()),
-  };
-}
-
-function outputs(execution: Execution): { stdout: string; stderr: string; droppedBytes: number } {
   const running = execution.status === 'running';
-  const out = terminalText(running ? execution.tail : execution.stdout);
-  const err = terminalText(running ? '' : execution.stderr);
-  const stderr = headAndTail(err, Math.max(STDERR_MIN_BYTES, MODEL_OUTPUT_BYTES - byteLength(out)));
-  const stdout = headAndTail(out, MODEL_OUTPUT_BYTES - byteLength(stderr.text));
-  const unstored = running
-    ? 0
-    : Math.max(0, Number(execution.stdoutBytes) - byteLength(execution.stdout)) +
-      Math.max(0, Number(execution.stderrBytes) - byteLength(execution.stderr));
+  const runningMs =
+    running && execution.startedAt !== null ? now.getTime() - execution.startedAt.getTime() : 0;
   return {
-    stdout: stdout.text,
-    stderr: stderr.text,
-    droppedBytes: stdout.droppedBytes + stderr.droppedBytes + unstored,
+    ...resultForModel(execution),
+    ...(execution.risk === 'read_only' ? {} : { reasons: execution.reasons }),
+    ...(running && execution.tail !== '' ? { output_so_far: execution.tail } : {}),
+    note: noteFor(execution, runningMs),
   };
 }
 
@@ -87,7 +54,7 @@ function noteFor(execution: Execution, runningMs: number): string {
       return "Waiting for the operator's approval. It has not run. Do not call run again for this; end your answer now and say what you proposed. The decision wakes you.";
     case 'approved':
     case 'queued':
-      return 'Allowed and about to start. Its end wakes you; end your answer now, or do something else meanwhile.';
+      return 'Allowed and about to start. Its end wakes you: do not start it again and do not poll.';
     case 'running':
       return `Still running, for ${formatDuration(runningMs)} now. Do not start it again and do not poll: you will be woken when it ends.`;
     case 'completed':
@@ -110,10 +77,9 @@ function noteFor(execution: Execution, runningMs: number): string {
 }
 
 function failureNote(execution: Execution): string {
+  if (execution.errorCode !== null)
+    return `${execution.error ?? execution.errorCode} Nothing else was tried in its place.`;
   if (execution.signal !== null)
     return `It was ended by ${execution.signal}. Find out why before you try another way.`;
-  if (execution.exitCode !== null) {
-    return `It failed with exit code ${execution.exitCode}. Diagnose with reads, then try another way.`;
-  }
-  return 'It could not be run or brought to its end; the error says why. Nothing else was tried in its place.';
+  return `It failed with exit code ${execution.exitCode ?? 'unknown'}. Diagnose with reads, then try another way.`;
 }

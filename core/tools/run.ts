@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Execution } from '../db/rows.ts';
+import { awaitExecution } from '../executions/await.ts';
 import { requestExecution } from '../executions/request.ts';
 import { isFinal } from '../executions/states.ts';
 import { faultPoint } from '../faults.ts';
+import { asId, type ExecutionId } from '../ids.ts';
 import { MAX_EXECUTION_MS } from '../limits.ts';
 import { classify } from '../policy/classify.ts';
 import { RISKS } from '../policy/risk.ts';
@@ -46,24 +48,31 @@ export const runTool = defineTool({
   input,
   entity: ({ target }) => target,
   looksOnly: ({ command, declared_risk }) => classify(command, declared_risk).risk === 'read_only',
+  resumable: true,
   async handler(context, args) {
-    const execution = (await alreadyRequested(context)) ?? (await request(context, args));
-    const seen =
-      execution.status === 'pending_approval' ? execution : await waitForEnd(context, execution);
-    const ok = !isFinal(seen.status) || seen.status === 'completed';
-    return { ok, value: executionResult(seen), entity: seen.targetSlug };
+    const id = (await alreadyRequested(context)) ?? (await request(context, args));
+    const execution = await waitForEnd(context, id);
+    const ok = !isFinal(execution.status) || execution.status === 'completed';
+    return { ok, value: executionResult(execution), entity: execution.targetSlug };
   },
 });
 
 // A pass that was taken up finds what this very call had asked for, instead of asking twice.
-async function alreadyRequested({ db, toolCallId }: ChangeContext): Promise<Execution | null> {
-  return db.execution.findFirst({ where: { toolCallId } });
+async function alreadyRequested({
+  database,
+  toolCallId,
+}: ChangeContext): Promise<ExecutionId | null> {
+  const found = await database.read.execution.findFirst({
+    where: { toolCallId },
+    select: { id: true },
+  });
+  return found === null ? null : asId<ExecutionId>(found.id);
 }
 
-async function request(context: ChangeContext, args: z.output<typeof input>): Promise<Execution> {
+async function request(context: ChangeContext, args: z.output<typeof input>): Promise<ExecutionId> {
   const { sessionId, turnId, passId, toolCallId } = context;
   return context.write(async (unit) => {
-    const outcome = await requestExecution(unit, {
+    const { executionId } = await requestExecution(unit, {
       sessionId,
       turnId,
       passId,
@@ -74,41 +83,14 @@ async function request(context: ChangeContext, args: z.output<typeof input>): Pr
       declaredRisk: args.declared_risk,
       timeoutMs: args.timeout === undefined ? undefined : args.timeout * 1000,
     });
-    await unit.db.toolCall.update({
-      where: { id: toolCallId },
-      data: { executionId: outcome.executionId },
-    });
+    await unit.db.toolCall.update({ where: { id: toolCallId }, data: { executionId } });
     await faultPoint('agent.before_execution_requested');
-    return unit.db.execution.findUniqueOrThrow({ where: { id: outcome.executionId } });
+    return executionId;
   });
 }
 
-/**
- * Waits for the end up to the inline limit (X2), then settles who tells the agent of it: this call, or the wake-up
- * (J1). Both that and the end itself are written under the task's lock, so it is told exactly once.
- */
-async function waitForEnd(context: ChangeContext, execution: Execution): Promise<Execution> {
-  const { db, feed, signal, inlineWaitMs } = context;
-  await feed.waitFor(
-    (event) => event.type === 'execution.changed' && event.refId === execution.id,
-    async () => {
-      const row = await db.execution.findUniqueOrThrow({
-        where: { id: execution.id },
-        select: { status: true },
-      });
-      return isFinal(row.status) || row.status === 'pending_approval' ? true : undefined;
-    },
-    { timeoutMs: inlineWaitMs, signal },
-  );
-  signal.throwIfAborted();
-  return context.write(async (unit) => {
-    const row = await unit.db.execution.findUniqueOrThrow({ where: { id: execution.id } });
-    await unit.db.execution.updateMany({
-      where: { id: row.id, continuation: 'awaited' },
-      data: isFinal(row.status)
-        ? { continuation: 'woken', continuedAt: new Date() }
-        : { continuation: 'due' },
-    });
-    return row;
-  });
+async function waitForEnd(context: ChangeContext, id: ExecutionId): Promise<Execution> {
+  const { signal, inlineWaitMs: timeoutMs } = context;
+  const { execution } = await awaitExecution(context, id, { timeoutMs, signal });
+  return execution;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonSchema } from '../agent/model/types.ts';
-import type { Reader, Unit } from '../db/database.ts';
+import type { Database, Reader, Unit } from '../db/database.ts';
 import type { EventFeed } from '../events/subscribe.ts';
 import type { PassId, SessionId, ToolCallId, TurnId } from '../ids.ts';
 import { explainIssues } from './issues.ts';
@@ -32,10 +32,10 @@ export interface TaskContext extends ToolScope {
 
 /** What a `change` tool gets. */
 export interface ChangeContext extends ToolScope {
-  readonly db: Reader;
+  readonly database: Database;
+  readonly feed: EventFeed;
   /** A transaction of this pass: it holds the task's lock, and fails if the pass is no longer this worker's. */
   write<T>(work: (unit: Unit) => Promise<T>): Promise<T>;
-  readonly feed: EventFeed;
   /** How long the call may wait for what it started, in milliseconds. */
   readonly inlineWaitMs: number;
   /** Ends the waiting: the pass was stopped, or this process is ending. */
@@ -56,8 +56,6 @@ export interface ToolOutcome {
   readonly value: Readonly<Record<string, unknown>>;
   /** The slug of the entity that it was about, once that is known for certain. */
   readonly entity?: string;
-  /** The pass ends after this call: a question waits for its answer, or the task is over. */
-  readonly ends?: 'asked' | 'completed';
 }
 
 /** A call whose arguments are good. */
@@ -85,6 +83,8 @@ export interface Tool {
   readonly description: string;
   readonly kind: ToolKind;
   readonly parameters: JsonSchema;
+  readonly endsPass: boolean;
+  readonly resumable: boolean;
   prepare(args: unknown): BadCall | ReadyCall<'read'> | ReadyCall<'task'> | ReadyCall<'change'>;
 }
 
@@ -95,6 +95,13 @@ export interface ToolDefinition<K extends ToolKind, S extends z.ZodObject> {
   readonly description: string;
   readonly kind: K;
   readonly input: S;
+  /** Whether a call that did what was asked ends the pass: a question waits for its answer, or the task is over. */
+  readonly endsPass?: boolean;
+  /**
+   * For `change`: whether the handler finds by itself what an earlier start of this very call began. Without it, a call
+   * that was under way when its process died becomes `unknown` and is not made again.
+   */
+  readonly resumable?: boolean;
   /** Which entity a call is about. */
   entity?(input: z.output<S>): string | undefined;
   /** For `change`: whether this very call only looks. */
@@ -112,6 +119,8 @@ export function defineTool<K extends ToolKind, S extends z.ZodObject>(
     description: definition.description,
     kind: definition.kind,
     parameters,
+    endsPass: definition.endsPass ?? false,
+    resumable: definition.kind !== 'change' || definition.resumable === true,
     prepare(args) {
       const mended = mend(args ?? {}, parameters);
       const parsed = definition.input.safeParse(mended);

@@ -1,0 +1,112 @@
+import type { Reader } from '../db/database.ts';
+import type { Message } from '../db/rows.ts';
+import type { PassId, SessionId } from '../ids.ts';
+import { storedCalls, type StoredCall } from './stored-calls.ts';
+
+/** How many of the messages before this pass the model gets (L5). */
+export const HISTORY_MESSAGES = 30;
+
+/** A step of the conversation: something said to the agent, or an answer of it with the results of its calls. */
+export type Exchange =
+  | { readonly kind: 'operator' | 'note'; readonly text: string; readonly sender: string | null }
+  | {
+      readonly kind: 'answer';
+      readonly text: string;
+      readonly calls: ReadonlyArray<StoredCall & { readonly result: string }>;
+    };
+
+/** What is older than what the model gets. */
+export interface LeftOut {
+  readonly operator: number;
+  readonly notes: number;
+  readonly answers: number;
+  readonly results: number;
+}
+
+/** The conversation of a task as one pass sees it. */
+export interface History {
+  /** From before this pass: the newest messages. */
+  readonly before: readonly Exchange[];
+  /** Of this pass: everything. */
+  readonly own: readonly Exchange[];
+  readonly leftOut: LeftOut;
+  /** Every text that the operator wrote in what is here. */
+  readonly operatorTexts: readonly string[];
+}
+
+/**
+ * Reads the conversation. What no pass has taken in yet is not part of it, nor what was redacted in time. The order is
+ * that in which the agent read and wrote (taking a message in gives it a new place), so that what was sent once stays a
+ * prefix of what is sent next.
+ */
+export async function readHistory(
+  db: Reader,
+  sessionId: SessionId,
+  passId: PassId,
+): Promise<History> {
+  const read = {
+    sessionId,
+    redactedAt: null,
+    OR: [{ takenInAt: { not: null } }, { role: { in: ['assistant' as const, 'tool' as const] } }],
+  };
+  const own = await db.message.findMany({ where: { ...read, passId }, orderBy: { seq: 'asc' } });
+  const earlier = { ...read, NOT: { passId } };
+  const [newest, counts] = await Promise.all([
+    db.message.findMany({ where: earlier, orderBy: { seq: 'desc' }, take: HISTORY_MESSAGES }),
+    db.message.groupBy({ by: ['role'], where: earlier, _count: true }),
+  ]);
+  const before = withoutOrphans(newest.toReversed());
+  const left = (role: Message['role']): number =>
+    (counts.find((count) => count.role === role)?._count ?? 0) -
+    before.filter((message) => message.role === role).length;
+  return {
+    before: toExchanges(before),
+    own: toExchanges(own),
+    leftOut: {
+      operator: left('operator'),
+      notes: left('note'),
+      answers: left('assistant'),
+      results: left('tool'),
+    },
+    operatorTexts: [...before, ...own]
+      .filter((message) => message.role === 'operator')
+      .map((message) => message.text),
+  };
+}
+
+// A result whose answer is older than the window would hang in the air, and endpoints refuse it.
+function withoutOrphans(messages: readonly Message[]): Message[] {
+  const first = messages.findIndex((message) => message.role !== 'tool');
+  return first === -1 ? [] : messages.slice(first);
+}
+
+function toExchanges(messages: readonly Message[]): Exchange[] {
+  const results = new Map(
+    messages.flatMap((message) =>
+      message.toolCallId === null ? [] : [[message.toolCallId, message.text]],
+    ),
+  );
+  return messages.flatMap((message): Exchange[] => {
+    switch (message.role) {
+      case 'operator':
+      case 'note':
+        return [{ kind: message.role, text: message.text, sender: message.sender }];
+      case 'assistant':
+        return [
+          {
+            kind: 'answer',
+            text: message.text,
+            calls: storedCalls.parse(message.toolCalls ?? []).map((call) => ({
+              ...call,
+              // Its pass ended for good in the middle of it.
+              result:
+                results.get(call.id) ??
+                '{"error":{"message":"No result was kept: check before you rely on it."}}',
+            })),
+          },
+        ];
+      case 'tool':
+        return [];
+    }
+  });
+}

@@ -1,0 +1,170 @@
+import type { Unit } from '../db/database.ts';
+import type { ToolCall } from '../db/rows.ts';
+import { newId, type MessageId, type ToolCallId } from '../ids.ts';
+import { safeJson, safeText } from '../text/safe.ts';
+import { parseArguments } from '../tools/registry.ts';
+import type { Spent } from './ask.ts';
+import type { ModelAnswer } from './model/types.ts';
+import type { PassScope } from './scope.ts';
+import { newCallId, type StoredCall } from './stored-calls.ts';
+
+/**
+ * Takes in what was said to the agent in this turn and no pass has read (T5): it becomes part of the conversation here,
+ * at its end. Returns how many messages there were.
+ */
+export async function takeIn(scope: PassScope): Promise<number> {
+  const { sessionId, turnId, passId } = scope;
+  const unread = {
+    sessionId,
+    turnId,
+    takenInAt: null,
+    role: { in: ['operator' as const, 'note' as const] },
+  };
+  if ((await scope.deps.database.read.message.count({ where: unread })) === 0) return 0;
+  return scope.write(async (unit) => {
+    const waiting = await unit.db.message.findMany({
+      where: unread,
+      orderBy: { seq: 'asc' },
+      select: { id: true },
+    });
+    for (const { id } of waiting) {
+      // A new place in the order: after all that the agent has read and said so far.
+      await unit.db.$executeRaw`
+        UPDATE messages SET taken_in_at = clock_timestamp(), pass_id = ${passId}::uuid,
+          seq = nextval(pg_get_serial_sequence('messages', 'seq'))
+        WHERE id = ${id}::uuid`;
+      unit.emit({ type: 'message.taken_in', sessionId, refId: id });
+    }
+    return waiting.length;
+  });
+}
+
+/** Stores an answer of the model with the calls it asks for, before any of them is made (L6). */
+export async function storeAnswer(
+  unit: Unit,
+  scope: PassScope,
+  answer: ModelAnswer,
+  spent: Spent,
+): Promise<void> {
+  const { sessionId, turnId, passId } = scope;
+  const calls: StoredCall[] = answer.toolCalls.map((call) => ({
+    id: newCallId(),
+    name: safeText(call.name),
+    arguments: safeText(call.arguments),
+  }));
+  await unit.db.message.create({
+    data: {
+      id: newId<MessageId>(),
+      sessionId,
+      turnId,
+      passId,
+      role: 'assistant',
+      text: safeText(answer.text),
+      ...(calls.length === 0 ? {} : { toolCalls: calls }),
+    },
+  });
+  for (const call of calls) {
+    await unit.db.toolCall.create({
+      data: {
+        id: newId<ToolCallId>(),
+        sessionId,
+        turnId,
+        passId,
+        callId: call.id,
+        name: call.name,
+        arguments: storable(call.arguments),
+      },
+    });
+  }
+  await addSpent(unit, scope, spent);
+}
+
+/** Adds what asking cost to the pass (L9). */
+export async function addSpent(unit: Unit, { passId }: PassScope, spent: Spent): Promise<void> {
+  await unit.db.pass.update({
+    where: { id: passId },
+    data: {
+      modelCalls: { increment: spent.modelCalls },
+      tokensIn: { increment: spent.tokensIn },
+      tokensOut: { increment: spent.tokensOut },
+    },
+  });
+}
+
+/** Marks a call as begun. */
+export async function beginCall(
+  unit: Unit,
+  scope: PassScope,
+  call: ToolCall,
+  about: { input: unknown; entity: string | undefined },
+): Promise<void> {
+  await unit.db.toolCall.update({
+    where: { id: call.id },
+    data: {
+      state: 'running',
+      startedAt: call.startedAt ?? new Date(),
+      arguments: safeJson(about.input) ?? {},
+      entitySlug: about.entity ?? null,
+    },
+  });
+  unit.emit({
+    type: 'tool.started',
+    sessionId: scope.sessionId,
+    refId: call.id,
+    data: { passId: scope.passId },
+  });
+}
+
+/** How a call ended. */
+export interface CallEnd {
+  state: 'done' | 'failed' | 'unknown';
+  value: Readonly<Record<string, unknown>>;
+  entity?: string | undefined;
+}
+
+/** Stores how a call ended, and its result where the model reads it, in one transaction. */
+export async function endCall(
+  unit: Unit,
+  scope: PassScope,
+  call: ToolCall,
+  end: CallEnd,
+): Promise<void> {
+  const { sessionId, turnId, passId } = scope;
+  const result = JSON.stringify(safeJson(end.value));
+  const row = await unit.db.toolCall.findUniqueOrThrow({
+    where: { id: call.id },
+    select: { state: true, startedAt: true },
+  });
+  // A commit whose answer was lost had stored the end already.
+  if (row.state !== 'requested' && row.state !== 'running') return;
+  const endedAt = new Date();
+  await unit.db.toolCall.update({
+    where: { id: call.id },
+    data: {
+      state: end.state,
+      success: end.state === 'done',
+      result,
+      endedAt,
+      durationMs:
+        row.startedAt === null ? 0 : Math.max(0, endedAt.getTime() - row.startedAt.getTime()),
+      ...(end.entity === undefined ? {} : { entitySlug: end.entity }),
+    },
+  });
+  await unit.db.message.create({
+    data: {
+      id: newId<MessageId>(),
+      sessionId,
+      turnId,
+      passId,
+      role: 'tool',
+      text: result,
+      toolCallId: call.callId,
+    },
+  });
+  unit.emit({ type: 'tool.ended', sessionId, refId: call.id, data: { passId } });
+}
+
+function storable(args: string): NonNullable<ReturnType<typeof safeJson>> {
+  const parsed = parseArguments(args);
+  return (parsed === undefined ? args : safeJson(parsed.value)) ?? {};
+}

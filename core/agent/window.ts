@@ -1,0 +1,134 @@
+import type { ModelMessage } from './model/types.ts';
+import { headAndTail } from '../text/clip.ts';
+import type { Exchange, History, LeftOut } from './history.ts';
+import { jsonWithoutTags, note, withoutTags } from './prompt.ts';
+import { shrinkNote, shrinkResult } from './shrink.ts';
+
+/** Characters to a token, as an estimate that needs no tokenizer. */
+const CHARACTERS_PER_TOKEN = 4;
+/** What gives way, gives way in steps of so many: between two steps the prefix stays the same and caches hold. */
+const STEP = 5;
+
+/** About how many tokens these messages are. */
+export function estimateTokens(messages: readonly ModelMessage[]): number {
+  const characters = messages.reduce(
+    (sum, message) => sum + message.content.length + callsLength(message),
+    0,
+  );
+  return Math.ceil(characters / CHARACTERS_PER_TOKEN);
+}
+
+/**
+ * The conversation as it is sent: everything of this pass, what was before it with its results shrunk to lines (L5). Over
+ * `maxTokens`, first results of this pass shrink, oldest first; then what was before goes, then the oldest answers of this
+ * pass; what the operator said in this pass stays, at last cut. The model is told what is missing.
+ */
+export function fitWindow(history: History, maxTokens: number): ModelMessage[] {
+  const own = history.own.length;
+  for (let shrunk = 0; shrunk < own; shrunk = Math.min(shrunk + STEP, own)) {
+    const messages = render(history, { dropped: 0, shrunk, gone: 0 });
+    if (estimateTokens(messages) <= maxTokens) return messages;
+  }
+  const before = history.before.length;
+  for (let dropped = 0; dropped < before; dropped = Math.min(dropped + STEP, before)) {
+    const messages = render(history, { dropped, shrunk: own - 1, gone: 0 });
+    if (estimateTokens(messages) <= maxTokens) return messages;
+  }
+  for (let gone = 0; gone < own; gone += STEP) {
+    const messages = render(history, { dropped: before, shrunk: own - 1, gone });
+    if (estimateTokens(messages) <= maxTokens) return messages;
+  }
+  return cutToFit(
+    render(history, { dropped: before, shrunk: own - 1, gone: Math.max(0, own - STEP) }),
+    maxTokens,
+  );
+}
+
+/** What gives way: `dropped` of what was before, results of the first `shrunk` of this pass, answers of the first `gone`. */
+interface Cut {
+  dropped: number;
+  shrunk: number;
+  gone: number;
+}
+
+function render(history: History, cut: Cut): ModelMessage[] {
+  const goneBefore = history.before.slice(0, cut.dropped);
+  const goneOwn = history.own.slice(0, cut.gone).filter((exchange) => exchange.kind === 'answer');
+  const missing = addLeftOut(history.leftOut, [...goneBefore, ...goneOwn]);
+  const telling = leftOutText(missing);
+  return [
+    ...(telling === undefined ? [] : [{ role: 'user' as const, content: note(telling) }]),
+    ...history.before.slice(cut.dropped).flatMap((exchange) => toMessages(exchange, true)),
+    ...history.own
+      .map((exchange, index) => ({ exchange, index }))
+      .filter(({ exchange, index }) => index >= cut.gone || exchange.kind !== 'answer')
+      .flatMap(({ exchange, index }) => toMessages(exchange, index < cut.shrunk)),
+  ];
+}
+
+function toMessages(exchange: Exchange, old: boolean): ModelMessage[] {
+  switch (exchange.kind) {
+    case 'operator':
+      return [{ role: 'user', content: withoutTags(exchange.text) }];
+    case 'note':
+      return [{ role: 'user', content: note(old ? shrinkNote(exchange.text) : exchange.text) }];
+    case 'answer':
+      return [
+        {
+          role: 'assistant',
+          content: exchange.text,
+          ...(exchange.calls.length === 0
+            ? {}
+            : {
+                toolCalls: exchange.calls.map(({ id, name, arguments: args }) => ({
+                  id,
+                  name,
+                  arguments: args,
+                })),
+              }),
+        },
+        ...exchange.calls.map((call) => ({
+          role: 'tool' as const,
+          toolCallId: call.id,
+          content: jsonWithoutTags(old ? shrinkResult(call.name, call.result) : call.result),
+        })),
+      ];
+  }
+}
+
+function addLeftOut(leftOut: LeftOut, exchanges: readonly Exchange[]): LeftOut {
+  const count = (kind: Exchange['kind']): number =>
+    exchanges.filter((exchange) => exchange.kind === kind).length;
+  return {
+    operator: leftOut.operator + count('operator'),
+    notes: leftOut.notes + count('note'),
+    answers: leftOut.answers + count('answer'),
+    results: exchanges.reduce(
+      (sum, exchange) => sum + (exchange.kind === 'answer' ? exchange.calls.length : 0),
+      leftOut.results,
+    ),
+  };
+}
+
+function leftOutText({ operator, notes, answers, results }: LeftOut): string | undefined {
+  const total = operator + notes + answers + results;
+  if (total === 0) return undefined;
+  return `${total} earlier messages of this task are left out here: ${operator} of the operator, ${answers} answers of yours, ${results} tool results, ${notes} notes. What counts of them stands in the state below; get_execution_status reads results again.`;
+}
+
+// The last resort: every text longer than its share loses its middle.
+function cutToFit(messages: readonly ModelMessage[], maxTokens: number): ModelMessage[] {
+  const share = Math.max(256, Math.floor((maxTokens * CHARACTERS_PER_TOKEN) / messages.length));
+  return messages.map((message) => ({
+    ...message,
+    content: headAndTail(message.content, share).text,
+  }));
+}
+
+function callsLength(message: ModelMessage): number {
+  if (message.role !== 'assistant') return 0;
+  return (message.toolCalls ?? []).reduce(
+    (sum, call) => sum + call.name.length + call.arguments.length,
+    0,
+  );
+}
