@@ -54,21 +54,8 @@ export class MatrixAccounts {
   }
 
   /** Signs a user in as a new device. `undefined`: no such user, or another password. */
-  async login(
-    name: string,
-    password: string,
-    deviceName?: string,
-  ): Promise<MatrixAccount | undefined> {
-    const answer = await this.#call('POST', '/_matrix/client/v3/login', {
-      body: {
-        type: 'm.login.password',
-        identifier: { type: 'm.id.user', user: name },
-        password,
-        initial_device_display_name: deviceName,
-      },
-    });
-    if (answer.status === 403) return undefined;
-    return { ...session(`signing ${name} in`, answer), password };
+  login(name: string, password: string, deviceName?: string): Promise<MatrixAccount | undefined> {
+    return passwordLogin(this.#url, name, password, deviceName);
   }
 
   /** Whether an access token is still good. */
@@ -89,23 +76,58 @@ export class MatrixAccounts {
     if (answer.status !== 200) throw failed(`lifting the rate limits of ${userId}`, answer);
   }
 
-  async #call(
-    method: 'GET' | 'POST',
-    path: string,
-    options: { readonly accessToken?: string; readonly body?: object } = {},
-  ): Promise<Answer> {
-    const headers: Record<string, string> = {};
-    if (options.body !== undefined) headers['content-type'] = 'application/json';
-    if (options.accessToken !== undefined)
-      headers['authorization'] = `Bearer ${options.accessToken}`;
-    const response = await fetch(this.#url + path, {
-      method,
-      headers,
-      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-      signal: AbortSignal.timeout(30_000),
-    });
-    return { status: response.status, body: (await response.json()) as Answer['body'] };
+  #call(method: 'GET' | 'POST', path: string, options: CallOptions = {}): Promise<Answer> {
+    return call(this.#url, method, path, options);
   }
+}
+
+/**
+ * Signs a user in as a new device on any homeserver that takes passwords. `undefined`: no such user, or another
+ * password.
+ *
+ * @param name a user id, or its part between `@` and `:`
+ */
+export async function passwordLogin(
+  url: string,
+  name: string,
+  password: string,
+  deviceName?: string,
+): Promise<MatrixAccount | undefined> {
+  const answer = await call(url, 'POST', '/_matrix/client/v3/login', {
+    body: {
+      type: 'm.login.password',
+      identifier: { type: 'm.id.user', user: name },
+      password,
+      initial_device_display_name: deviceName,
+    },
+  });
+  if (answer.status === 403) return undefined;
+  return { ...session(`signing ${name} in`, answer), password };
+}
+
+interface CallOptions {
+  readonly accessToken?: string;
+  readonly body?: object;
+}
+
+async function call(
+  url: string,
+  method: 'GET' | 'POST',
+  path: string,
+  options: CallOptions,
+): Promise<Answer> {
+  const headers: Record<string, string> = {};
+  if (options.body !== undefined) headers['content-type'] = 'application/json';
+  if (options.accessToken !== undefined) {
+    headers['authorization'] = `Bearer ${options.accessToken}`;
+  }
+  const response = await fetch(url + path, {
+    method,
+    headers,
+    ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
 }
 
 function session(what: string, answer: Answer): MatrixSession {
