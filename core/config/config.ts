@@ -261,3 +261,11 @@ export function readDatabaseUrl(environment: NodeJS.ProcessEnv): string {
   return databaseUrl;
 }
 
+
+/** Only the operators, for commands that need nothing else. Throws like `readConfig`. */
+export function readOperators(environment: NodeJS.ProcessEnv): Operators {
+  const problems = new Problems();
+  const found = operators(readSettings(environment, problems), problems);
+  problems.throwIfAny();
+  return found;
+}

@@ -1,0 +1,106 @@
+import type Router from '@koa/router';
+import { z } from 'zod';
+import { decide, type DecisionResult } from '../../approvals/decide.ts';
+import { waitingApprovals } from '../../approvals/waiting.ts';
+import { readIntent } from '../../approvals/words/intent.ts';
+import { NotFoundError } from '../../errors.ts';
+import type { ApprovalId } from '../../ids.ts';
+import type { Operator } from '../../operators.ts';
+import type { ApiDeps } from '../app.ts';
+import { needsScope } from '../auth.ts';
+import { readBody, readId } from '../body.ts';
+import { ApiError } from '../problem.ts';
+import type { TokenRecord } from '../tokens.ts';
+
+const decisionBody = z.strictObject({
+  decision: z.enum(['approve', 'deny']),
+  /** The typed confirmation, for what is destructive: "I confirm". */
+  confirmation: z.string().max(500).optional(),
+  /** Why it is denied; the agent reads it. */
+  reason: z.string().trim().min(1).max(2_000).optional(),
+});
+
+/** Approvals: those that wait, and the decision (A7). It goes through the same `decide` as a tap in a room. */
+export function approvalRoutes(router: Router, deps: ApiDeps): void {
+  router.get('/api/v1/approvals', needsScope('read'), async (ctx) => {
+    const waiting = await waitingApprovals(deps.database.read);
+    ctx.body = {
+      approvals: waiting.map((approval) => ({
+        id: approval.id,
+        shortId: approval.shortId,
+        kind: approval.kind,
+        sessionId: approval.sessionId,
+        risk: approval.risk,
+        needsTyped: approval.needsTyped,
+        expiresAt: approval.expiresAt,
+        createdAt: approval.createdAt,
+        executions: approval.executions.map((execution) => ({
+          id: execution.id,
+          shortId: execution.shortId,
+          target: execution.targetSlug,
+          purpose: execution.purpose,
+          command: deps.mask(execution.command),
+          reasons: execution.reasons,
+          blastRadius: execution.blast,
+        })),
+      })),
+    };
+  });
+
+  router.post('/api/v1/approvals/:id/decision', needsScope('approve'), async (ctx) => {
+    const approvalId = readId<ApprovalId>(ctx.params['id'], 'approval');
+    const body = await readBody(ctx, decisionBody);
+    const operator = tokenOperator(deps, ctx.state['token'] as TokenRecord);
+    const known = await deps.database.read.approval.findUnique({ where: { id: approvalId }, select: { id: true } });
+    if (known === null) throw new NotFoundError('approval', approvalId);
+    const words = body.confirmation;
+    const result = await deps.database.write((unit) =>
+      decide(unit, {
+        approvalId,
+        verdict: body.decision,
+        operator,
+        means: 'api',
+        words,
+        reason: body.reason,
+        typedConfirmation: words !== undefined && readIntent(words, deps.languages).confirm,
+      }),
+    );
+    ctx.body = answer(result);
+  });
+}
+
+function tokenOperator(deps: ApiDeps, token: TokenRecord): Operator {
+  const operator = token.operator === null ? undefined : deps.operators.find(token.operator);
+  if (operator === undefined) {
+    throw new ApiError(
+      'decision_not_allowed',
+      `The token "${token.name}" decides in the name of ${token.operator ?? 'nobody'}, who is not an operator.`,
+    );
+  }
+  return operator;
+}
+
+function answer(result: DecisionResult): Record<string, unknown> {
+  switch (result.kind) {
+    case 'approved':
+      return { result: 'approved', executions: result.executions };
+    case 'denied':
+      return { result: 'denied' };
+    case 'voted':
+      return { result: 'voted', have: result.have, need: result.need };
+    case 'already':
+      throw new ApiError(
+        'already_decided',
+        `It was ${result.status} already${result.by === null ? '' : ` by ${result.by}`}${result.at === null ? '' : ` at ${result.at.toISOString()}`}.`,
+        { fields: { status: result.status, by: result.by, at: result.at } },
+      );
+    case 'expired':
+      throw new ApiError('approval_expired', 'It expired before a decision; nothing ran.');
+    case 'needs_typed':
+      throw new ApiError('confirmation_needed', 'It is destructive, so it needs a typed confirmation.', {
+        hint: 'Send {"decision":"approve","confirmation":"I confirm"}.',
+      });
+    case 'not_allowed':
+      throw new ApiError('decision_not_allowed', result.why);
+  }
+}

@@ -1,0 +1,143 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Database } from '../db/database.ts';
+import { NomosError, NotFoundError } from '../errors.ts';
+import { newId } from '../ids.ts';
+import type { Operators } from '../operators.ts';
+
+/** What a token may do: read everything, operate (start, message, stop …), approve. Each includes nothing else. */
+export const SCOPES = ['read', 'operate', 'approve'] as const;
+/** One of the scopes. */
+export type Scope = (typeof SCOPES)[number];
+
+const PREFIX = 'nomos_';
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** A token as it is known here: never the token itself, of which only a hash is kept (H3). */
+export interface TokenRecord {
+  id: string;
+  name: string;
+  scopes: Scope[];
+  /** The operator in whose name it decides; only tokens that may approve have one. */
+  operator: string | null;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+  revokedAt: Date | null;
+}
+
+/**
+ * Makes a token. The text is returned once and cannot be shown again. A token that may approve decides in the name of an
+ * operator, whose role holds as it does in a room (A15). Throws `token_invalid` for a bad name, scope or operator.
+ */
+export async function createToken(
+  database: Database,
+  args: { name: string; scopes: readonly string[]; operator?: string | undefined },
+  operators?: Operators,
+): Promise<{ token: string; record: TokenRecord }> {
+  const scopes = SCOPES.filter((scope) => args.scopes.includes(scope));
+  const unknown = args.scopes.filter((scope) => !(SCOPES as readonly string[]).includes(scope));
+  const fault = tokenFault(args, scopes, unknown, operators);
+  if (fault !== undefined) throw new NomosError('token_invalid', 'operator', fault);
+  const token = PREFIX + randomBytes(32).toString('base64url');
+  const row = await database.write(async (unit) => {
+    const taken = await unit.db.apiToken.findFirst({ where: { name: args.name, revokedAt: null } });
+    if (taken !== null) {
+      throw new NomosError('token_invalid', 'operator', `There is a token named "${args.name}" already.`, {
+        hint: 'Choose another name, or revoke it first.',
+      });
+    }
+    unit.audit({
+      actor: 'system',
+      action: 'token.created',
+      subject: args.name,
+      data: { scopes, operator: args.operator ?? null },
+    });
+    return unit.db.apiToken.create({
+      data: {
+        id: newId(),
+        name: args.name,
+        hash: hashToken(token),
+        scopes,
+        operator: args.operator ?? null,
+      },
+    });
+  });
+  return { token, record: toRecord(row) };
+}
+
+function tokenFault(
+  args: { name: string; operator?: string | undefined },
+  scopes: readonly Scope[],
+  unknown: readonly string[],
+  operators: Operators | undefined,
+): string | undefined {
+  if (!NAME.test(args.name)) {
+    return `"${args.name}" is no name for a token; allowed: letters, digits, ".", "_" and "-", at most 64.`;
+  }
+  if (unknown.length > 0 || scopes.length === 0) {
+    return `${unknown.length > 0 ? `unknown scope "${unknown.join('", "')}"` : 'no scope given'}; allowed: ${SCOPES.join(', ')}.`;
+  }
+  if (scopes.includes('approve') && args.operator === undefined) {
+    return 'a token that may approve needs the operator in whose name it decides (--operator @ann:example.org).';
+  }
+  if (args.operator !== undefined && operators !== undefined && operators.find(args.operator) === undefined) {
+    return `${args.operator} is not among the operators; allowed: ${operators.all.map((known) => known.userId).join(', ')}.`;
+  }
+  return undefined;
+}
+
+/** Every token, newest first. */
+export async function listTokens(database: Database): Promise<TokenRecord[]> {
+  const rows = await database.read.apiToken.findMany({ orderBy: { createdAt: 'desc' } });
+  return rows.map(toRecord);
+}
+
+/** Ends a token by its name, at once. Throws `not_found`. */
+export async function revokeToken(database: Database, name: string): Promise<void> {
+  await database.write(async (unit) => {
+    const { count } = await unit.db.apiToken.updateMany({
+      where: { name, revokedAt: null },
+      data: { revokedAt: new Date() },
+    });
+    if (count === 0) throw new NotFoundError('token', name);
+    unit.audit({ actor: 'system', action: 'token.revoked', subject: name });
+  });
+}
+
+/** The record of a token that was presented, or null: unknown, revoked, or no token at all. */
+export async function findToken(database: Database, presented: string): Promise<TokenRecord | null> {
+  const hash = hashToken(presented);
+  const row = await database.read.apiToken.findUnique({ where: { hash } });
+  if (row === null || row.revokedAt !== null) return null;
+  // The look-up by hash tells nothing of the token by its time; the last comparison does not either.
+  if (!timingSafeEqual(Buffer.from(row.hash), Buffer.from(hash))) return null;
+  return toRecord(row);
+}
+
+/** Remembers that a token was used. */
+export async function touchToken(database: Database, id: string): Promise<void> {
+  await database.read.apiToken.update({ where: { id }, data: { lastUsedAt: new Date() } });
+}
+
+function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+function toRecord(row: {
+  id: string;
+  name: string;
+  scopes: string[];
+  operator: string | null;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+  revokedAt: Date | null;
+}): TokenRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    scopes: SCOPES.filter((scope) => row.scopes.includes(scope)),
+    operator: row.operator,
+    createdAt: row.createdAt,
+    lastUsedAt: row.lastUsedAt,
+    revokedAt: row.revokedAt,
+  };
+}

@@ -1,0 +1,38 @@
+import { parseArgs } from 'node:util';
+import { readConfig } from '../config/config.ts';
+import { PROGRAM_ROLES, startProgram, type ProgramRole } from '../program.ts';
+import { EXIT, UsageError, type Command } from './command.ts';
+
+/** `nomos start`. */
+export const startCommand: Command = {
+  name: 'start',
+  summary: 'run the bot, the jobs and the API',
+  usage: `nomos start [--role ${PROGRAM_ROLES.join(',')}]
+
+Runs all roles in one process, or only those that are named. Ends on SIGTERM or SIGINT; commands that run on a target are
+left to run and taken up again at the next start.`,
+  async run(argv, io) {
+    const { values } = parseArgs({ args: argv, options: { role: { type: 'string' } } });
+    const program = await startProgram(readConfig(process.env), readRoles(values.role));
+    io.stderr.write(`${program.describe()}\n`);
+    const reason = await Promise.race([signalled(), program.failed]);
+    await program.stop();
+    if (reason instanceof Error) throw reason;
+    return EXIT.ok;
+  },
+};
+
+function readRoles(given: string | undefined): ReadonlySet<ProgramRole> {
+  const names = given === undefined ? [...PROGRAM_ROLES] : given.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !(PROGRAM_ROLES as readonly string[]).includes(name));
+  if (unknown.length > 0) {
+    throw new UsageError(`--role "${unknown.join(',')}" is not known; allowed: ${PROGRAM_ROLES.join(', ')}.`);
+  }
+  return new Set(names as ProgramRole[]);
+}
+
+function signalled(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal));
+  });
+}

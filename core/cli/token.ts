@@ -1,0 +1,85 @@
+import { parseArgs } from 'node:util';
+import { createToken, listTokens, revokeToken, SCOPES } from '../api/tokens.ts';
+import { readDatabaseUrl } from '../config/config.ts';
+import { readOperators } from '../config/config.ts';
+import { Database } from '../db/database.ts';
+import { EXIT, UsageError, type Command, type CommandIo } from './command.ts';
+
+/** `nomos token create|list|revoke`. */
+export const tokenCommand: Command = {
+  name: 'token',
+  summary: 'make, list and revoke tokens for the API',
+  usage: `nomos token create NAME [--scopes ${SCOPES.join(',')}] [--operator @ann:example.org] [--json]
+nomos token list [--json]
+nomos token revoke NAME
+
+A token is shown once, when it is made. Default scope: read. A token that may approve decides in the name of an operator.`,
+  async run(argv, io) {
+    const { values, positionals } = parseArgs({
+      args: argv,
+      allowPositionals: true,
+      options: {
+        scopes: { type: 'string', default: 'read' },
+        operator: { type: 'string' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const [action, name] = positionals;
+    const database = await Database.connect(readDatabaseUrl(process.env));
+    try {
+      return await act(database, io, { action, name, ...values });
+    } finally {
+      await database.close();
+    }
+  },
+};
+
+interface TokenArguments {
+  action: string | undefined;
+  name: string | undefined;
+  scopes: string;
+  operator?: string | undefined;
+  json: boolean;
+}
+
+async function act(database: Database, io: CommandIo, args: TokenArguments): Promise<number> {
+  switch (args.action) {
+    case 'create': {
+      const { token, record } = await createToken(
+        database,
+        {
+          name: named(args.name),
+          scopes: args.scopes.split(',').map((scope) => scope.trim()),
+          operator: args.operator,
+        },
+        readOperators(process.env),
+      );
+      if (args.json) io.stdout.write(`${JSON.stringify({ ...record, token })}\n`);
+      else io.stdout.write(`${token}\n`);
+      io.stderr.write(`Token "${record.name}" (${record.scopes.join(', ')}). It is shown only now; keep it safe.\n`);
+      return EXIT.ok;
+    }
+    case 'list': {
+      const tokens = await listTokens(database);
+      if (args.json) io.stdout.write(`${JSON.stringify(tokens)}\n`);
+      else if (tokens.length === 0) io.stdout.write('No tokens.\n');
+      for (const token of args.json ? [] : tokens) {
+        const state = token.revokedAt === null ? '' : ' (revoked)';
+        const used = token.lastUsedAt === null ? 'never used' : `last used ${token.lastUsedAt.toISOString()}`;
+        io.stdout.write(`${token.name}${state}: ${token.scopes.join(', ')}, ${used}\n`);
+      }
+      return EXIT.ok;
+    }
+    case 'revoke':
+      await revokeToken(database, named(args.name));
+      io.stdout.write(`Revoked "${args.name}".\n`);
+      return EXIT.ok;
+    default:
+      throw new UsageError(`token takes create, list or revoke${args.action === undefined ? '' : `, not "${args.action}"`}.`);
+  }
+}
+
+function named(name: string | undefined): string {
+  if (name === undefined) throw new UsageError('a token needs a name: nomos token create NAME');
+  return name;
+}

@@ -1,0 +1,83 @@
+import type { Reader } from '../db/database.ts';
+import type { ExecutionStatus, SessionOutcome, SessionStatus } from '../db/rows.ts';
+import { NotFoundError } from '../errors.ts';
+import type { SessionId } from '../ids.ts';
+
+/** What a task came to, worked out from its rows (C6): for the card and the API alike. */
+export interface Digest {
+  shortId: string;
+  title: string | null;
+  status: SessionStatus;
+  outcome: SessionOutcome | null;
+  summary: string | null;
+  /** Executions by status; statuses without any are left out. */
+  byStatus: Array<{ status: ExecutionStatus; count: number }>;
+  /** Executions by what allowed them, and those that were denied. */
+  allowed: { byClass: number; byGrant: number; byApproval: number; denied: number };
+  /** Slugs of the entities that commands or tools were about. */
+  entities: string[];
+  /** Titles of the knowledge that the task wrote. */
+  knowledge: string[];
+  durationMs: number;
+  passes: number;
+  toolCalls: number;
+  tokensIn: number;
+  tokensOut: number;
+  cost: number;
+}
+
+/** Works out a task's digest. Throws `not_found`. */
+export async function taskDigest(db: Reader, sessionId: SessionId): Promise<Digest> {
+  const session = await db.session.findUnique({ where: { id: sessionId } });
+  if (session === null) throw new NotFoundError('task', sessionId);
+  const [statuses, permissions, targets, calls, knowledge, passes, toolCalls] = await Promise.all([
+    db.execution.groupBy({ by: ['status'], where: { sessionId }, _count: true, orderBy: { status: 'asc' } }),
+    db.execution.groupBy({
+      by: ['allowedBy'],
+      where: { sessionId },
+      _count: true,
+      orderBy: { allowedBy: 'asc' },
+    }),
+    db.execution.findMany({ where: { sessionId }, distinct: ['targetSlug'], select: { targetSlug: true } }),
+    db.toolCall.findMany({
+      where: { sessionId, entitySlug: { not: null }, success: true },
+      distinct: ['entitySlug'],
+      select: { entitySlug: true },
+    }),
+    db.knowledge.findMany({ where: { sessionId }, select: { title: true }, orderBy: { createdAt: 'asc' } }),
+    db.pass.aggregate({
+      where: { sessionId },
+      _count: true,
+      _sum: { tokensIn: true, tokensOut: true, cost: true },
+    }),
+    db.toolCall.count({ where: { sessionId } }),
+  ]);
+  const allowed = (by: 'class' | 'grant' | 'approval'): number =>
+    permissions.find((row) => row.allowedBy === by)?._count ?? 0;
+  const entities = new Set([
+    ...targets.map((row) => row.targetSlug),
+    ...calls.flatMap((row) => (row.entitySlug === null ? [] : [row.entitySlug])),
+  ]);
+  return {
+    shortId: session.shortId,
+    title: session.title,
+    status: session.status,
+    outcome: session.outcome,
+    summary: session.summary,
+    byStatus: statuses.map((row) => ({ status: row.status, count: row._count })),
+    allowed: {
+      byClass: allowed('class'),
+      byGrant: allowed('grant'),
+      byApproval: allowed('approval'),
+      denied: statuses.find((row) => row.status === 'denied')?._count ?? 0,
+    },
+    entities: [...entities].toSorted(),
+    knowledge: knowledge.map((row) => row.title),
+    durationMs: (session.endedAt ?? new Date()).getTime() - session.createdAt.getTime(),
+    passes: passes._count,
+    toolCalls,
+    tokensIn: passes._sum.tokensIn ?? 0,
+    tokensOut: passes._sum.tokensOut ?? 0,
+    cost: passes._sum.cost ?? 0,
+  };
+}
