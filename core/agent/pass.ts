@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { errorText, type NomosError } from '../errors.ts';
+import type { NomosError } from '../errors.ts';
 import { faultPoint } from '../faults.ts';
 import type { PassId } from '../ids.ts';
 import { log } from '../log.ts';
@@ -11,7 +10,7 @@ import { readHistory } from './history.ts';
 import { ModelError } from './model/errors.ts';
 import type { ModelAnswer, ModelMessage, ModelTool } from './model/types.ts';
 import { note, stateBlock, systemPrompt } from './prompt.ts';
-import { PassHandedOver, PassLost, PassScope, type PassDeps } from './scope.ts';
+import { PassHandedOver, PassScope, type PassDeps } from './scope.ts';
 import { readState } from './snapshot.ts';
 import { StopWatch } from './stop-watch.ts';
 import { storedCalls } from './stored-calls.ts';
@@ -19,56 +18,34 @@ import { makeCalls, openCalls } from './tool-calls.ts';
 import { storeAnswer, takeIn } from './transcript.ts';
 import { fitWindow } from './window.ts';
 
+export { PassHandedOver, PassLost } from './scope.ts';
 export type { PassDeps } from './scope.ts';
 
 /** Model calls of one pass; the last one is without tools and writes the report (L2). */
 export const MAX_MODEL_CALLS = 40;
 const CONTEXT_TOKENS = 48_000;
 
-/** Waits before a pass is taken up again after an error that nobody expected, such as a lost database; then it is thrown. */
-const RESTART_DELAYS_MS: readonly number[] = [500, 1000, 2000, 4000, 8000];
-
 /**
  * Runs a pass that the caller has claimed, to its end: done, cancelled by an operator, or failed with an error card. It
  * works from the rows alone, so a pass that died is taken up by calling this again.
  *
- * Returns early, with the row still running, when `signal` fires (between two steps, J7) or when another worker turns out
- * to hold the pass. An unexpected error makes it start again from the rows a few times; the last one is thrown.
+ * Rejects with `PassHandedOver` when `signal` fires (the row is still running: the caller puts it back), with `PassLost`
+ * when another worker holds the pass, and with whatever else made it impossible to go on, such as a lost database: the
+ * pass can then be taken up again.
  */
 export async function runPass(
   deps: PassDeps,
   passId: PassId,
   options: { signal: AbortSignal },
 ): Promise<void> {
-  for (let restarts = 0; ; restarts++) {
-    try {
-      await runOnce(deps, passId, options.signal);
-      return;
-    } catch (error) {
-      if (error instanceof PassLost || error instanceof PassHandedOver) return;
-      const waitMs = RESTART_DELAYS_MS[restarts];
-      if (waitMs === undefined) throw error;
-      log.warn(
-        { pass: passId, error: errorText(error), waitMs },
-        'pass starts again from its rows',
-      );
-      await delay(waitMs, undefined, { signal: options.signal }).catch(() => {
-        // The next look at the signal ends it.
-      });
-      if (options.signal.aborted) return;
-    }
-  }
-}
-
-async function runOnce(deps: PassDeps, passId: PassId, signal: AbortSignal): Promise<void> {
   const scope = await PassScope.open(deps, passId);
   const stop = new StopWatch(scope);
   const spent: Spent = { modelCalls: 0, tokensIn: 0, tokensOut: 0 };
   try {
-    await new Runner(scope, stop, signal, spent).run();
+    await new Runner(scope, stop, options.signal, spent).run();
   } catch (error) {
     if (!(error instanceof ModelError || error instanceof UnusableAnswer)) throw error;
-    if (signal.aborted) return;
+    if (options.signal.aborted) throw new PassHandedOver(passId);
     if (stop.signal.aborted) await scope.write((unit) => endStopped(unit, scope));
     else await fail(scope, error, spent);
   } finally {
