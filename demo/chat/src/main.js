@@ -15,6 +15,7 @@ import darkTheme from 'hydrogen-view-sdk/assets/theme-element-dark.css?url';
 import './page.css';
 import { onlyInThisTab } from './one-tab.js';
 import { signedInSession } from './session.js';
+import { tileClass } from './tiles.js';
 
 const assetPaths = {
   downloadSandbox,
@@ -75,7 +76,13 @@ async function main() {
   const urlRouter = createRouter({ navigation, history: platform.history });
   urlRouter.attach();
   const features = await FeatureSet.load(platform.settingsStorage);
-  const root = new RootViewModel({ platform, urlRouter, navigation, features });
+  const root = new RootViewModel({
+    platform,
+    urlRouter,
+    navigation,
+    features,
+    tileClassForEntry: tileClass,
+  });
   document.body.replaceChildren();
   platform.createAndMountRootView(root);
   await root.load();

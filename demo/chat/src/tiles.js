@@ -1,0 +1,91 @@
+/**
+ * What Hydrogen's timeline lacks for this chat: a message that was edited shows its newest text (Hydrogen would show each
+ * edit as a message of its own), and messages that follow each other in a thread quote its root once, not each time.
+ */
+import { TextTile, tileClassForEntry } from 'hydrogen-view-sdk';
+
+/** The newest edit by the id of the edited event. */
+const edits = new Map();
+/** The tiles that are shown, by the id of their event. */
+const shown = new Map();
+
+/** Chooses how an event is shown; `undefined`: not at all. */
+export function tileClass(entry, options) {
+  if (isEdit(entry)) {
+    remember(entry.relatedEventId, entry);
+    return undefined;
+  }
+  const Tile = tileClassForEntry(entry, options);
+  return Tile === TextTile ? MessageTile : Tile;
+}
+
+function isEdit(entry) {
+  return (
+    !entry.isGap && entry.eventType === 'm.room.message' && entry.relation?.rel_type === 'm.replace'
+  );
+}
+
+function remember(eventId, { sender, timestamp, content }) {
+  const known = edits.get(eventId);
+  if (known !== undefined && known.timestamp > timestamp) return;
+  edits.set(eventId, { sender, timestamp, content: content['m.new_content'] });
+  for (const tile of shown.get(eventId) ?? []) tile.emitChange('body');
+}
+
+/** The newest edit as the homeserver sent it along with an old event that was fetched alone. */
+function bundledEdit(entry) {
+  const event = entry.event?.unsigned?.['m.relations']?.['m.replace'];
+  if (event?.content === undefined) return undefined;
+  return { sender: event.sender, content: event.content['m.new_content'] };
+}
+
+function threadOf(entry) {
+  const relation = entry.relation;
+  return relation?.rel_type === 'm.thread' ? relation.event_id : undefined;
+}
+
+class MessageTile extends TextTile {
+  constructor(entry, options) {
+    super(entry, options);
+    this._followsInThread = false;
+    const tiles = shown.get(entry.id) ?? new Set();
+    shown.set(entry.id, tiles.add(this));
+  }
+
+  dispose() {
+    const tiles = shown.get(this._entry.id);
+    tiles?.delete(this);
+    if (tiles?.size === 0) shown.delete(this._entry.id);
+    super.dispose();
+  }
+
+  _getContent() {
+    const edit = edits.get(this._entry.id) ?? bundledEdit(this._entry);
+    // Only who wrote a message can change it; servers see to that as well.
+    if (edit === undefined || edit.sender !== this._entry.sender) return super._getContent();
+    return edit.content ?? super._getContent();
+  }
+
+  updatePreviousSibling(previous) {
+    super.updatePreviousSibling(previous);
+    const thread = threadOf(this._entry);
+    const before = previous instanceof TextTile ? previous._entry : undefined;
+    const follows =
+      thread !== undefined &&
+      this._entry.relation.is_falling_back === true &&
+      before !== undefined &&
+      (before.id === thread || threadOf(before) === thread);
+    if (follows !== this._followsInThread) {
+      this._followsInThread = follows;
+      this.emitChange('replyTile');
+    }
+  }
+
+  get isReply() {
+    return !this._followsInThread && super.isReply;
+  }
+
+  get replyTile() {
+    return this._followsInThread ? null : super.replyTile;
+  }
+}
