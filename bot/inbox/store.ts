@@ -102,10 +102,10 @@ async function storeRoom(
   const fresh = timeline
     .map((event, index) => ({ event, old: index < room.newFrom }))
     .filter(({ event }) => !known.has(event.event_id));
-  for (const { event } of fresh) {
-    const txn = event.sender === context.botUserId ? txnOf(event) : undefined;
-    if (txn !== undefined) await markSent(unit, txn, asId<MatrixEventId>(event.event_id));
-  }
+  await markOwn(
+    unit,
+    fresh.flatMap(({ event }) => (event.sender === context.botUserId ? [event] : [])),
+  );
   const others = fresh.filter(({ event }) => event.sender !== context.botUserId);
   const pending = others.filter(
     ({ event, old }) =>
@@ -133,6 +133,22 @@ async function storeRoom(
   );
   const last = pending.at(-1)?.event.event_id;
   return last === undefined ? undefined : asId<MatrixEventId>(last);
+}
+
+/** An event of the bot's own whose answer was lost has arrived all the same. */
+async function markOwn(unit: Unit, events: readonly TimelineEvent[]): Promise<void> {
+  const byTxn = new Map(events.map((event) => [txnOf(event), event.event_id]));
+  const rows = await unit.db.matrixOutbox.findMany({
+    where: {
+      txnId: { in: [...byTxn.keys()].filter((txn) => txn !== undefined) },
+      state: { in: ['pending', 'failed'] },
+    },
+    select: { txnId: true },
+    orderBy: { id: 'asc' },
+  });
+  for (const { txnId } of rows) {
+    await markSent(unit, txnId, asId<MatrixEventId>(byTxn.get(txnId) ?? ''));
+  }
 }
 
 async function knownIds(unit: Unit, events: readonly TimelineEvent[]): Promise<Set<string>> {

@@ -65,6 +65,17 @@ export function sortFailure(error: unknown): Failure {
   return { kind: 'transient', text: errorText(error) };
 }
 
+/** Whether the homeserver itself broke at a request, as opposed to being away or a proxy speaking for it. */
+export function isServerError(error: unknown): boolean {
+  const status =
+    error instanceof MatrixError
+      ? error.statusCode
+      : error instanceof HomeserverError
+        ? error.status
+        : undefined;
+  return status === 500;
+}
+
 /** What to tell whoever set the bot up when the homeserver refuses its access token. */
 export function tokenRefused(
   homeserverUrl: string,

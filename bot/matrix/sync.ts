@@ -30,11 +30,11 @@ const LONG_POLL_MS = 30_000;
 const TIMELINE_LIMIT = 100;
 // What the bot does not read is not sent to it. Members are read where they are needed, never lazily.
 const FILTER = JSON.stringify({
-  presence: { types: [] },
-  account_data: { types: [] },
+  presence: { not_types: ['*'] },
+  account_data: { not_types: ['*'] },
   room: {
-    account_data: { types: [] },
-    ephemeral: { types: [] },
+    account_data: { not_types: ['*'] },
+    ephemeral: { not_types: ['*'] },
     state: {
       types: ['m.room.create', 'm.room.encryption', 'm.room.tombstone'],
       lazy_load_members: false,
@@ -65,10 +65,12 @@ export async function runSync(options: SyncOptions): Promise<void> {
   const { database, client, signal } = options;
   const key = syncKey(options.botUserId);
   let failures = 0;
+  // The first answer of a run comes at once: whoever starts waits for it to know which rooms there are.
+  let pollMs = 0;
   while (!signal.aborted) {
     try {
       const position = await readState(database.read, key, positionShape);
-      const answer = await persist('syncing', signal, () => poll(client, position?.token));
+      const answer = await persist('syncing', signal, () => poll(client, position?.token, pollMs));
       const response = syncShape.parse(answer);
       const batch =
         position === undefined
@@ -76,6 +78,7 @@ export async function runSync(options: SyncOptions): Promise<void> {
           : await nextBatch(response, options);
       options.onStored(await storeBatch(database, batch, options));
       failures = 0;
+      pollMs = LONG_POLL_MS;
     } catch (error) {
       if (signal.aborted) return;
       if (!passes(error)) throw error;
@@ -87,13 +90,17 @@ export async function runSync(options: SyncOptions): Promise<void> {
   }
 }
 
-async function poll(client: NomosClient, since: string | undefined): Promise<unknown> {
-  const timeout = since === undefined ? 0 : LONG_POLL_MS;
+async function poll(
+  client: NomosClient,
+  since: string | undefined,
+  timeout: number,
+): Promise<unknown> {
   return client.doRequest(
     'GET',
     '/_matrix/client/v3/sync',
-    { filter: FILTER, timeout, since, set_presence: 'online' },
+    { filter: FILTER, timeout, since },
     null,
+    // A first sync may take long on a server that has much to say.
     timeout + (since === undefined ? 300_000 : 30_000),
   );
 }
@@ -134,7 +141,9 @@ async function nextBatch(response: SyncResponse, options: SyncOptions): Promise<
       missing = gap.missing;
     }
     // In a room that is new to the bot, what counts begins with its invitation: an operator who opens a chat writes at once.
-    const arrival = joinedBefore ? -1 : timeline.findLastIndex((event) => isArrival(event, botUserId));
+    const arrival = joinedBefore
+      ? -1
+      : timeline.findLastIndex((event) => isArrival(event, botUserId));
     return { roomId, timeline, newFrom: arrival + 1, missing };
   });
 }

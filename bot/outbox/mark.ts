@@ -1,4 +1,4 @@
-import type { Unit } from '../../core/db/database.ts';
+import { type Unit, sql } from '../../core/db/database.ts';
 import { type MatrixEventId, type TurnId, asId } from '../../core/ids.ts';
 import { setTurnRoot } from '../../core/tasks/turns.ts';
 
@@ -14,20 +14,17 @@ export async function markSent(
   txnId: string,
   eventId: MatrixEventId | null,
 ): Promise<boolean> {
-  const [row] = await unit.db.matrixOutbox.updateManyAndReturn({
-    // A row given up may have arrived all the same; one that was replaced before it left cannot have.
-    where: { txnId, state: { in: ['pending', 'failed'] } },
-    data: { state: 'sent', eventId, sentAt: new Date(), error: null },
-  });
+  // A row given up may have arrived all the same; one that was replaced before it left cannot have.
+  const [row] = await unit.db.$queryRaw<Array<{ kind: string; card_key: string | null }>>(sql`
+    UPDATE matrix_outbox SET state = 'sent', event_id = ${eventId}, sent_at = now(), error = NULL
+    WHERE txn_id = ${txnId} AND state IN ('pending', 'failed') RETURNING kind::text, card_key`);
   if (row === undefined) return false;
-  if (eventId === null || row.cardKey === null) return true;
-  if (row.kind !== 'send' && row.kind !== 'upload') return true;
-  await unit.db.matrixCard.updateMany({
-    where: { cardKey: row.cardKey, eventId: null },
-    data: { eventId },
-  });
-  if (row.cardKey.startsWith(TURN_CARD)) {
-    await setTurnRoot(unit, asId<TurnId>(row.cardKey.slice(TURN_CARD.length)), eventId);
+  const { kind, card_key: cardKey } = row;
+  if (eventId === null || cardKey === null) return true;
+  if (kind !== 'send' && kind !== 'upload') return true;
+  await unit.db.matrixCard.updateMany({ where: { cardKey, eventId: null }, data: { eventId } });
+  if (cardKey.startsWith(TURN_CARD)) {
+    await setTurnRoot(unit, asId<TurnId>(cardKey.slice(TURN_CARD.length)), eventId);
   }
   return true;
 }

@@ -58,21 +58,21 @@ export interface RoomChange {
 /** Writes a room's row. A new one is of kind `new` unless said otherwise. */
 export async function saveRoom(unit: Unit, roomId: RoomId, change: RoomChange): Promise<void> {
   const { state, sessionId, ...columns } = change;
-  const row = await unit.db.matrixRoom.findUnique({ where: { roomId } });
-  const merged = roomStateShape.parse({
-    ...(row === null ? {} : roomStateShape.parse(row.state)),
-    ...state,
-  });
+  // Locked before it is read: the sync loop and the sender both learn of a room that was just made.
+  await unit.db.$executeRaw`
+    INSERT INTO matrix_rooms (room_id, kind, membership, state) VALUES (${roomId}, 'new', 'join', '{"v": 1}')
+    ON CONFLICT DO NOTHING`;
+  const [row] = await unit.db.$queryRaw<Array<{ state: unknown }>>`
+    SELECT state FROM matrix_rooms WHERE room_id = ${roomId} FOR UPDATE`;
+  const merged = roomStateShape.parse({ ...roomStateShape.parse(row?.state ?? {}), ...state });
   // A session that was deleted leaves its room behind.
   const session =
     sessionId !== undefined && (await unit.db.session.count({ where: { id: sessionId } })) > 0
       ? { sessionId }
       : {};
-  const data = { ...columns, ...session, state: safeJson(merged) ?? {} };
-  await unit.db.matrixRoom.upsert({
+  await unit.db.matrixRoom.update({
     where: { roomId },
-    create: { roomId, kind: 'new', membership: 'join', ...data },
-    update: data,
+    data: { ...columns, ...session, state: safeJson(merged) ?? {} },
   });
 }
 

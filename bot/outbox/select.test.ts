@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { type WaitingRow, chooseInLane } from './select.ts';
+
+let nextId = 1n;
+function row(kind: string, priority: number, more: Partial<WaitingRow> = {}): WaitingRow {
+  return { id: nextId++, lane: 'l', kind, priority, cardKey: null, waitMs: 0, ...more };
+}
+const noPace = () => 0;
+
+describe('chooseInLane', () => {
+  test('R5: new messages go in order, whatever their priority', () => {
+    const first = row('send', 9);
+    expect(chooseInLane([first, row('send', 0)], noPace)).toEqual({ send: first });
+  });
+
+  test('R10: what a person waits for overtakes progress edits', () => {
+    const urgent = row('send', 0);
+    const edits = [row('edit', 9, { cardKey: 'a' }), row('edit', 9, { cardKey: 'b' })];
+    expect(chooseInLane([...edits, urgent], noPace)).toEqual({ send: urgent });
+  });
+
+  test('R5: an edit never comes before the card that it edits', () => {
+    const card = row('send', 9, { cardKey: 'a' });
+    const edit = row('edit', 0, { cardKey: 'a' });
+    expect(chooseInLane([card, edit], noPace)).toEqual({ send: card });
+  });
+
+  test('R5: an edit does not overtake a message that stands before it', () => {
+    const message = row('send', 9);
+    expect(chooseInLane([message, row('edit', 0, { cardKey: 'a' })], noPace)).toEqual({
+      send: message,
+    });
+  });
+
+  test('C1: an edit that its pace holds lets the rows behind it pass', () => {
+    const edit = row('edit', 5, { cardKey: 'a' });
+    const message = row('send', 9);
+    expect(chooseInLane([edit, message], () => 700)).toEqual({ send: message });
+    expect(chooseInLane([edit], () => 700)).toEqual({ waitMs: 700 });
+  });
+
+  test('R5: what concerns a card waits for the edit of that card before it', () => {
+    const edit = row('edit', 5, { cardKey: 'a' });
+    const redaction = row('redact', 0, { cardKey: 'a' });
+    expect(chooseInLane([edit, redaction], () => 700)).toEqual({ waitMs: 700 });
+    expect(chooseInLane([edit, redaction], noPace)).toEqual({ send: edit });
+  });
+
+  test('R5: a message that waits for its retry holds its lane', () => {
+    const message = row('send', 9, { waitMs: 400 });
+    expect(chooseInLane([message, row('send', 0)], noPace)).toEqual({ waitMs: 400 });
+  });
+
+  test('an empty lane has nothing to do', () => {
+    expect(chooseInLane([], noPace)).toBeUndefined();
+  });
+});

@@ -1,0 +1,217 @@
+import { errorText } from '../../core/errors.ts';
+import { log } from '../../core/log.ts';
+import { type Failure, isServerError, sortFailure } from '../matrix/errors.ts';
+import { backoffMs, pause } from '../matrix/retry.ts';
+import { type DeliverOptions, deliver } from './deliver.ts';
+import {
+  type ClaimedRow,
+  type QueuedRow,
+  claimRow,
+  failRow,
+  pendingRows,
+  postponeRow,
+  unclaimRow,
+} from './queue.ts';
+import { UnsendableError } from './resolve.ts';
+import { tellRoomTrouble } from './room-trouble.ts';
+import { chooseInLane } from './select.ts';
+
+/** Lanes sent side by side. */
+const MAX_LANES = 4;
+/** In case a bell was not heard. */
+const SWEEP_MS = 5_000;
+/** So long after a limit rows go one by one, most urgent first. */
+const CAUTIOUS_MS = 60_000;
+/** A row that the homeserver answers with an error of its own so often, while others pass, is given up (R12). */
+const MAX_SERVER_ERRORS = 10;
+const PACES_KEPT = 10_000;
+
+/** What the sender works with. */
+export interface SenderOptions extends DeliverOptions {
+  signal: AbortSignal;
+}
+
+/**
+ * Sends the outbox: one row at a time in each lane, in order, lanes side by side (R5). While the homeserver limits the
+ * account, everything waits and then goes one by one, what a person needs first (R10).
+ */
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #busy = new Map<string, Promise<void>>();
+  /** When a card was last edited. Forgotten at a restart: then an edit goes at once. */
+  readonly #lastEdit = new Map<string, number>();
+  #blockedUntil = 0;
+  #cautiousUntil = 0;
+  #lastSuccess = -Infinity;
+  #again = true;
+  #wake: () => void = () => {};
+  #fatal: unknown;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  /** There may be new rows. */
+  wake(): void {
+    this.#again = true;
+    this.#wake();
+  }
+
+  /** Sends until the signal fires. Throws when the homeserver refuses the token. */
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    while (!signal.aborted && this.#fatal === undefined) {
+      this.#again = false;
+      let waitMs: number;
+      try {
+        waitMs = await this.#start();
+      } catch (error) {
+        log.error({ error: errorText(error) }, 'the outbox cannot be read; trying again');
+        await pause(1_000, signal);
+        continue;
+      }
+      if (!this.#again && !signal.aborted) await this.#rest(waitMs);
+    }
+    await Promise.all(this.#busy.values());
+    if (this.#fatal !== undefined && !signal.aborted) throw this.#fatal;
+  }
+
+  /** Starts what can go now, and gives the time until something else can. */
+  async #start(): Promise<number> {
+    const now = performance.now();
+    if (now < this.#blockedUntil) return this.#blockedUntil - now;
+    const free = (now < this.#cautiousUntil ? 1 : MAX_LANES) - this.#busy.size;
+    if (free <= 0) return SWEEP_MS;
+    const lanes = await pendingRows(this.#options.database, [...this.#busy.keys()]);
+    let waitMs = SWEEP_MS;
+    const ready: QueuedRow[] = [];
+    for (const rows of lanes.values()) {
+      const choice = chooseInLane(rows, (row) => this.#paceMs(row));
+      if (choice === undefined) continue;
+      if ('send' in choice) ready.push(choice.send);
+      else waitMs = Math.min(waitMs, choice.waitMs);
+    }
+    ready.sort((a, b) => a.priority - b.priority || (a.id < b.id ? -1 : 1));
+    for (const row of ready.slice(0, free)) {
+      const work = this.#send(row).finally(() => {
+        this.#busy.delete(row.lane);
+        this.wake();
+      });
+      this.#busy.set(row.lane, work);
+    }
+    return waitMs;
+  }
+
+  async #rest(waitMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, Math.max(1, waitMs));
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = () => {};
+  }
+
+  #paceMs(row: QueuedRow): number {
+    const last = row.cardKey === null ? undefined : this.#lastEdit.get(row.cardKey);
+    return last === undefined ? 0 : last + row.paceMs - performance.now();
+  }
+
+  /** Never rejects. */
+  async #send(queued: QueuedRow): Promise<void> {
+    const { database, signal } = this.#options;
+    try {
+      const claimed = await claimRow(database, queued.id);
+      if (claimed === undefined) return;
+      try {
+        await deliver(claimed, this.#options);
+        this.#lastSuccess = performance.now();
+        if (queued.kind === 'edit' && queued.cardKey !== null) this.#edited(queued.cardKey);
+      } catch (error) {
+        if (!signal.aborted) await this.#failed(claimed, error);
+      }
+    } catch (error) {
+      // The database is away. The row is as it was, or tried and not marked: its next try finds out.
+      log.error({ row: queued.id.toString(), error: errorText(error) }, 'an outbox row is stuck');
+      await pause(1_000, signal);
+    }
+  }
+
+  async #failed(claimed: ClaimedRow, error: unknown): Promise<void> {
+    const { database } = this.#options;
+    const { row } = claimed;
+    if (error instanceof UnsendableError) {
+      await this.#giveUp(claimed, `${error.code}: ${error.message}`);
+      return;
+    }
+    const failure = sortFailure(error);
+    if (failure.kind === 'token') {
+      this.#fatal = error;
+      this.wake();
+      return;
+    }
+    if (failure.kind === 'limited') {
+      await this.#limited(claimed, failure.retryAfterMs);
+      return;
+    }
+    if (row.kind === 'room') {
+      // Without its room a task cannot be seen at all, so this is never given up.
+      await postponeRow(database, row.id, backoffMs(row.attempts), failure.text);
+      await tellRoomTrouble(database, row, failure.text);
+      return;
+    }
+    if (failure.kind === 'permanent' || this.#isPoison(claimed, error)) {
+      await this.#giveUp(claimed, failure.text);
+      return;
+    }
+    await this.#postpone(claimed, failure);
+  }
+
+  async #limited(claimed: ClaimedRow, retryAfterMs: number): Promise<void> {
+    const { row } = claimed;
+    // Invitations and uploads have limits of their own: they hold up their lane, not the whole account.
+    const own = row.kind === 'room' || row.kind === 'upload';
+    log.warn({ retryAfterMs, lane: row.lane, kind: row.kind }, 'the homeserver limits the bot');
+    await unclaimRow(this.#options.database, claimed, own ? retryAfterMs : 0);
+    if (own) return;
+    const now = performance.now();
+    this.#blockedUntil = Math.max(this.#blockedUntil, now + retryAfterMs);
+    this.#cautiousUntil = this.#blockedUntil + CAUTIOUS_MS;
+  }
+
+  async #postpone({ row }: ClaimedRow, failure: Failure): Promise<void> {
+    const waitMs = backoffMs(row.attempts);
+    const level = row.attempts === 1 || row.attempts % 10 === 0 ? 'warn' : 'debug';
+    log[level](
+      { lane: row.lane, attempts: row.attempts, waitMs, failure },
+      'not sent; trying again',
+    );
+    await postponeRow(this.#options.database, row.id, waitMs, failure.text);
+  }
+
+  async #giveUp({ row }: ClaimedRow, why: string): Promise<void> {
+    log.error({ lane: row.lane, kind: row.kind, card: row.cardKey, why }, 'given up sending');
+    await failRow(this.#options.database, row, why);
+  }
+
+  /** The homeserver itself fails at this row, again and again, while it takes others. */
+  #isPoison({ row }: ClaimedRow, error: unknown): boolean {
+    return (
+      row.attempts >= MAX_SERVER_ERRORS &&
+      isServerError(error) &&
+      performance.now() - this.#lastSuccess < CAUTIOUS_MS
+    );
+  }
+
+  #edited(cardKey: string): void {
+    this.#lastEdit.delete(cardKey);
+    this.#lastEdit.set(cardKey, performance.now());
+    // A map keeps the order of insertion: the first is the oldest.
+    const oldest = this.#lastEdit.keys().next();
+    if (this.#lastEdit.size > PACES_KEPT && oldest.done === false) {
+      this.#lastEdit.delete(oldest.value);
+    }
+  }
+}

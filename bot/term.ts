@@ -1,0 +1,125 @@
+import { errorText } from '../core/errors.ts';
+import type { MatrixEventId, RoomId } from '../core/ids.ts';
+import { log } from '../core/log.ts';
+import { Dispatcher } from './inbox/dispatch.ts';
+import type { Ephemeral } from './inbox/types.ts';
+import type { Account } from './matrix/account.ts';
+import { NomosClient } from './matrix/client.ts';
+import { runSync } from './matrix/sync.ts';
+import type { BotOptions, BotParts } from './options.ts';
+import { Sender } from './outbox/sender.ts';
+import { repeated } from './repeat.ts';
+import { settleArrivals } from './rooms/arrivals.ts';
+import { ensureHome, inviteOperators } from './rooms/home.ts';
+
+/**
+ * Works as the bot until `outer` fires or a part of it fails; then all parts are stopped and waited for. Resolves when
+ * `outer` fired, rejects with the failure otherwise.
+ */
+export async function runTerm(
+  options: BotOptions,
+  account: Account,
+  outer: AbortSignal,
+  onActive: () => void,
+): Promise<void> {
+  const { database, feed, operators } = options;
+  const botUserId = account.userId;
+  const own = new AbortController();
+  const signal = AbortSignal.any([outer, own.signal]);
+  const client = new NomosClient(options.homeserverUrl, account.accessToken, signal);
+  const ephemeral = ephemeralBy(client, botUserId);
+  const parts: BotParts = { database, feed, operators, botUserId, ephemeral, signal };
+  const isOperator = (userId: string): boolean => operators.find(userId) !== undefined;
+  const operatorIds = operators.all.map((operator) => operator.userId);
+  const shared = { database, client, botUserId, isOperator, operators: operatorIds, signal };
+
+  const sender = new Sender(shared);
+  const dispatcher = new Dispatcher({ ...shared, handler: options.handler(parts) });
+  const arrivals = repeated('answering invitations', signal, () =>
+    settleArrivals({ ...shared, onSettled: () => dispatcher.wake() }),
+  );
+  const synced = Promise.withResolvers<void>();
+  const bells = [
+    feed.onBell('nomos_outbox', () => sender.wake()),
+    feed.onBell('nomos_inbox', () => dispatcher.wake()),
+  ];
+
+  const sync = runSync({
+    ...shared,
+    onStored(newest) {
+      synced.resolve();
+      arrivals.trigger();
+      dispatcher.wake();
+      for (const [roomId, eventId] of newest) markRead(client, roomId, eventId);
+    },
+  });
+  const work = async (): Promise<void> => {
+    await untilAborted(synced.promise, signal);
+    if (signal.aborted) return;
+    const home = await ensureHome(shared);
+    onActive();
+    const invitations = repeated('inviting the operators', signal, () =>
+      inviteOperators(home, shared),
+    );
+    invitations.trigger();
+    await Promise.all([
+      sender.run(),
+      dispatcher.run(),
+      arrivals.run(),
+      invitations.run(),
+      options.projector?.(parts),
+    ]);
+  };
+  const all = [sync, work()];
+  try {
+    await Promise.all(all);
+  } catch (error) {
+    if (!outer.aborted) throw error;
+  } finally {
+    own.abort(new Error('A part of the bot failed.'));
+    await Promise.allSettled(all);
+    for (const unsubscribe of bells) unsubscribe();
+  }
+}
+
+async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<void>();
+  const onAbort = (): void => aborted.resolve();
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  await Promise.race([promise, aborted.promise]);
+  signal.removeEventListener('abort', onAbort);
+}
+
+/** C8: a message is marked read once it is stored. */
+function markRead(client: NomosClient, roomId: RoomId, eventId: MatrixEventId): void {
+  forget(
+    client.doRequest(
+      'POST',
+      `/_matrix/client/v3/rooms/${encodeURIComponent(roomId)}/receipt/m.read/${encodeURIComponent(eventId)}`,
+      null,
+      {},
+    ),
+  );
+}
+
+function ephemeralBy(client: NomosClient, botUserId: string): Ephemeral {
+  return {
+    setTyping(roomId, typing, timeoutMs = 30_000) {
+      forget(
+        client.doRequest(
+          'PUT',
+          `/_matrix/client/v3/rooms/${encodeURIComponent(roomId)}/typing/${encodeURIComponent(botUserId)}`,
+          null,
+          typing ? { typing, timeout: timeoutMs } : { typing },
+        ),
+      );
+    },
+  };
+}
+
+function forget(request: Promise<unknown>): void {
+  request.catch((error: unknown) => {
+    log.debug({ error: errorText(error) }, 'what is only shown could not be shown');
+  });
+}

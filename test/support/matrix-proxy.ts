@@ -1,0 +1,93 @@
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What the proxy does with a request. */
+export type Verdict =
+  | 'pass'
+  /** Carries it out, and breaks the connection in place of the answer. */
+  | 'lose answer'
+  /** Breaks the connection and carries nothing out. */
+  | 'cut'
+  /** Answers itself. */
+  | { status: number; body: unknown };
+
+/** A request that came. */
+export interface Seen {
+  method: string;
+  /** Decoded, without the query. */
+  path: string;
+  body: string;
+  atMs: number;
+}
+
+/** Stands between the bot and the homeserver, as a bad line or a strict homeserver would. */
+export class HomeserverProxy {
+  readonly url: string;
+  readonly seen: Seen[] = [];
+  rule: (request: Seen) => Verdict = () => 'pass';
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  /** Starts one on a free port of loopback. */
+  static async open(target: string): Promise<HomeserverProxy> {
+    let proxy: HomeserverProxy | undefined;
+    const server = createServer((request, response) => {
+      if (proxy !== undefined) proxy.#serve(target, request, response).catch(() => response.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    proxy = new HomeserverProxy(server);
+    return proxy;
+  }
+
+  /** Stops it and breaks what is open. */
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #serve(target: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    const seen: Seen = {
+      method: request.method ?? '',
+      path: decodeURIComponent((request.url ?? '').split('?')[0] ?? ''),
+      body: body.toString('utf8'),
+      atMs: performance.now(),
+    };
+    this.seen.push(seen);
+    const verdict = this.rule(seen);
+    if (verdict === 'cut') {
+      response.destroy();
+      return;
+    }
+    if (typeof verdict === 'object') {
+      response.writeHead(verdict.status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(verdict.body));
+      return;
+    }
+    const gone = new AbortController();
+    response.on('close', () => gone.abort());
+    const answer = await fetch(target + (request.url ?? ''), {
+      method: seen.method,
+      headers: {
+        authorization: request.headers.authorization ?? '',
+        'content-type': request.headers['content-type'] ?? 'application/json',
+      },
+      ...(body.length === 0 ? {} : { body }),
+      signal: gone.signal,
+    });
+    const content = Buffer.from(await answer.arrayBuffer());
+    if (verdict === 'lose answer') {
+      response.destroy();
+      return;
+    }
+    response.writeHead(answer.status, { 'content-type': 'application/json' });
+    response.end(content);
+  }
+}
