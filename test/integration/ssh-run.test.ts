@@ -196,16 +196,21 @@ describe.skipIf(noSshd)(
       await runs('read');
       await runs('change');
       for (const kind of ['read', 'change'] as const) {
-        collectGarbage();
+        for (let i = 0; i < 3; i += 1) {
+          collectGarbage();
+          await new Promise((resolve) => setImmediate(resolve));
+        }
         const before = inUse();
-        let peak = 0;
+        let peak = Number.NEGATIVE_INFINITY;
+        let samples = 0;
         const sampler = setInterval(() => {
           collectGarbage();
+          samples += 1;
           peak = Math.max(peak, inUse() - before);
         }, 20);
         await runs(kind);
         clearInterval(sampler);
-        expect(peak).toBeGreaterThan(0);
+        expect(samples).toBeGreaterThan(3);
         expect(peak / 1024 / 1024).toBeLessThan(10);
       }
     });

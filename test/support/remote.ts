@@ -148,3 +148,24 @@ function libraries(program: string): string {
     return '';
   }
 }
+
+/** Waits until something is so, for at most `limitMs`; fails with `what` otherwise. */
+export async function until(
+  what: string,
+  condition: () => boolean,
+  limitMs = 15_000,
+): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`Waited ${limitMs} ms in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}
+
+let marks = 0;
+
+/** A number of seconds to sleep that no other process sleeps, to find a command's processes by. */
+export function sleepMark(): string {
+  marks += 1;
+  return `7${process.pid}${marks}`;
+}

@@ -295,3 +295,15 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
+
+/** How many living processes have this text in their command line. */
+export function runningWith(mark: string): number {
+  return processes().filter(({ pid, state }) => {
+    if (state === 'Z' || pid === process.pid) return false;
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').includes(mark);
+    } catch {
+      return false;
+    }
+  }).length;
+}
