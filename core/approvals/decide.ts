@@ -45,7 +45,12 @@ export type DecisionResult =
 export async function decide(unit: Unit, decision: Decision): Promise<DecisionResult> {
   const approval = await lockApproval(unit, decision.approvalId);
   if (approval.status !== 'pending') {
-    return { kind: 'already', status: approval.status, by: approval.decidedBy, at: approval.decidedAt };
+    return {
+      kind: 'already',
+      status: approval.status,
+      by: approval.decidedBy,
+      at: approval.decidedAt,
+    };
   }
   if (approval.expiresAt <= (await databaseNow(unit))) {
     await expireApproval(unit, approval);

@@ -27,11 +27,18 @@ export async function expireApproval(unit: Unit, approval: Approval): Promise<vo
     orderBy: { createdAt: 'asc' },
   });
   for (const execution of executions) {
-    await transition(unit, execution, 'pending_approval', 'expired', { actor: 'system' }, {
-      endedAt: new Date(),
-      continuation: 'woken',
-      continuedAt: new Date(),
-    });
+    await transition(
+      unit,
+      execution,
+      'pending_approval',
+      'expired',
+      { actor: 'system' },
+      {
+        endedAt: new Date(),
+        continuation: 'woken',
+        continuedAt: new Date(),
+      },
+    );
   }
   if (approval.sessionId === null || approval.turnId === null || executions.length === 0) return;
   await addNote(unit, {
@@ -45,7 +52,9 @@ export async function expireApproval(unit: Unit, approval: Approval): Promise<vo
 
 /** Expires every approval whose time is over by the database's clock. Returns how many. */
 export async function expireDueApprovals(database: Database): Promise<number> {
-  const due = await database.read.$queryRaw<Array<{ id: ApprovalId; session_id: SessionId | null }>>`
+  const due = await database.read.$queryRaw<
+    Array<{ id: ApprovalId; session_id: SessionId | null }>
+  >`
     SELECT id, session_id FROM approvals
     WHERE status = 'pending' AND expires_at <= clock_timestamp()
     ORDER BY expires_at LIMIT 200`;

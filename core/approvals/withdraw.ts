@@ -40,19 +40,27 @@ export async function withdraw(
   }
   if (approval.status !== 'approved') return { kind: 'too_late' };
 
-  await unit.db.$queryRaw`SELECT id FROM executions WHERE approval_id = ${approval.id}::uuid FOR UPDATE`;
+  await unit.db
+    .$queryRaw`SELECT id FROM executions WHERE approval_id = ${approval.id}::uuid FOR UPDATE`;
   const executions = await unit.db.execution.findMany({
     where: { approvalId: approval.id, status: { in: ['approved', 'queued'] } },
     orderBy: { createdAt: 'asc' },
   });
   if (executions.length === 0) return { kind: 'too_late' };
   for (const execution of executions) {
-    await transition(unit, execution, execution.status, 'revoked', { actor: args.operator.userId }, {
-      endedAt: new Date(),
-      error: 'the approval was withdrawn',
-      continuation: 'woken',
-      continuedAt: new Date(),
-    });
+    await transition(
+      unit,
+      execution,
+      execution.status,
+      'revoked',
+      { actor: args.operator.userId },
+      {
+        endedAt: new Date(),
+        error: 'the approval was withdrawn',
+        continuation: 'woken',
+        continuedAt: new Date(),
+      },
+    );
   }
   await unit.db.approval.update({ where: { id: approval.id }, data: { status: 'withdrawn' } });
   unit.emit({
