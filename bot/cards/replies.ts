@@ -9,7 +9,8 @@ import { CONFIRMATION, label, nameOf, RISK_MARK, slug } from './words.ts';
 
 /** Something that waits, as an answer names it. */
 export interface WaitingName {
-  readonly shortId: string;
+  /** Null for a question, which has none. */
+  readonly shortId: string | null;
   readonly label: string;
   readonly target: string | null;
   readonly risk: Risk | null;
@@ -112,5 +113,6 @@ export function waitingLine(waiting: WaitingName): Rich {
     roomId === null || eventId === null ? words : link(eventLink(roomId, eventId), words);
   const target = waiting.target === null ? '' : ` · ${label(waiting.target, 40)}`;
   const mark = waiting.risk === null ? '❔' : RISK_MARK[waiting.risk];
-  return rich`${mark} ${shown}${target} (${slug(waiting.shortId)})`;
+  const id = waiting.shortId === null ? '' : rich` (${slug(waiting.shortId)})`;
+  return rich`${mark} ${shown}${target}${id}`;
 }

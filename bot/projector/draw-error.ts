@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import type { LoggedEvent } from '../../core/events/types.ts';
+import {
+  asId,
+  isRowId,
+  type MatrixEventId,
+  type RoomId,
+  type SessionId,
+  type TurnId,
+  type UserId,
+} from '../../core/ids.ts';
+import { errorCard } from '../cards/error.ts';
+import { answerTo } from '../cards/replies.ts';
+import { rich } from '../cards/rich.ts';
+import type { ErrorState } from '../cards/state.ts';
+import { statusLine } from '../cards/task.ts';
+import { nameOf } from '../cards/words.ts';
+import { PRIORITY, putCard, react } from '../outbox/enqueue.ts';
+import { roomOfKind } from '../rooms/room-state.ts';
+import { askersToCall, type DrawContext } from './context.ts';
+import { shownSession } from './draw-task.ts';
+import { cardKey } from './keys.ts';
+import { taskState } from './load-task.ts';
+
+/** What `error.raised` carries. Unknown fields are passed by: a newer version may tell more. */
+export const errorShape = z.looseObject({
+  code: z.string(),
+  message: z.string(),
+  hint: z.string().nullish(),
+  fault: z.string().catch('system'),
+  retry: z.boolean().catch(false),
+  /** Outside a task: where it came up, and at which event. */
+  roomId: z.string().optional(),
+  eventId: z.string().optional(),
+});
+
+/** How an error was dealt with. */
+type DealtWith = ErrorState['dealtWith'];
+
+/** The card of a failure (C7): in its turn's thread, or where it came up, or in the lobby. */
+export async function drawError(
+  context: DrawContext,
+  event: Pick<LoggedEvent, 'id' | 'sessionId' | 'refId' | 'data'>,
+  dealtWith: DealtWith = null,
+): Promise<void> {
+  const error = errorShape.parse(event.data);
+  const { unit, view, operators } = context;
+  const session = await shownSession(context, event.sessionId);
+  const turnId = session === undefined ? null : await turnOf(context, session.id, event.refId);
+  const place =
+    session === undefined ? await placeOutside(context, error) : placeIn(session.id, turnId);
+  if (place === undefined) return;
+  const key = cardKey.error(event.id);
+  await putCard(unit, {
+    ...place,
+    card: {
+      key,
+      kind: 'error',
+      refId: String(event.id),
+      ...(session === undefined ? {} : { sessionId: asId<SessionId>(session.id) }),
+      ...(turnId === null ? {} : { turnId: asId<TurnId>(turnId) }),
+    },
+    message: errorCard(
+      {
+        message: error.message,
+        hint: error.hint ?? null,
+        code: error.code,
+        fault: error.fault,
+        taskState:
+          session === undefined ? null : statusLine(await taskState(unit.db, session, view)),
+        retry: error.retry,
+        dealtWith,
+      },
+      view,
+      dealtWith === null ? askersToCall(operators, session?.createdBy ?? null) : [],
+    ),
+    priority: PRIORITY.person,
+    closed: dealtWith !== null,
+  });
+  if (error.retry && dealtWith === null) {
+    await react(unit, {
+      to: place.to,
+      target: { card: key },
+      key: '🔁',
+      priority: PRIORITY.person,
+    });
+  }
+}
+
+/** Marks the open error cards of a task as dealt with: somebody went on. */
+export async function settleErrors(
+  context: DrawContext,
+  sessionId: string,
+  by: UserId | null,
+): Promise<void> {
+  const { unit, view } = context;
+  const open = await unit.db.matrixCard.findMany({
+    where: { sessionId, kind: 'error', closed: false },
+    select: { refId: true },
+  });
+  for (const { refId } of open) {
+    const event = await unit.db.event.findUnique({ where: { id: BigInt(refId) } });
+    if (event === null) continue;
+    const data = z.record(z.string(), z.unknown()).parse(event.data);
+    await drawError(context, { ...event, data }, { by, at: view.now });
+  }
+}
+
+/** An operator's message goes on with a task: its open errors are dealt with. */
+export async function settleByMessage(context: DrawContext, messageId: string): Promise<void> {
+  const message = await context.unit.db.message.findUnique({ where: { id: messageId } });
+  if (message === null || message.role !== 'operator') return;
+  await settleErrors(
+    context,
+    message.sessionId,
+    message.sender === null ? null : asId<UserId>(message.sender),
+  );
+}
+
+/** The kill switch was thrown or reset (P7): said in the lobby, whoever did it and however. */
+export async function drawSwitch(context: DrawContext, event: LoggedEvent): Promise<void> {
+  const paused = event.data['paused'];
+  const lobby = await roomOfKind(context.unit.db, 'lobby');
+  if (event.refId !== 'paused' || typeof paused !== 'boolean' || lobby === undefined) return;
+  const setting = await context.unit.db.setting.findUnique({ where: { key: 'paused' } });
+  const by = nameOf(setting?.updatedBy ?? null);
+  await putCard(context.unit, {
+    to: { room: lobby },
+    card: { key: cardKey.killSwitch(event.id), kind: 'switch', refId: String(event.id) },
+    message: paused
+      ? answerTo(
+          rich`⏸️ Paused by ${by}. Every command waits for approval, and all grants are closed. !unpause ends it.`,
+        )
+      : answerTo(rich`▶️ Unpaused by ${by}. Reads and grants work again.`),
+    priority: PRIORITY.person,
+    closed: true,
+  });
+}
+
+/** The turn that an error belongs to: that of the pass it names, else the newest one that worked. */
+async function turnOf(
+  { unit }: DrawContext,
+  sessionId: string,
+  refId: string | null,
+): Promise<string | null> {
+  if (refId !== null && isRowId(refId)) {
+    const pass = await unit.db.pass.findUnique({ where: { id: refId }, select: { turnId: true } });
+    if (pass !== null) return pass.turnId;
+  }
+  const newest = await unit.db.pass.findFirst({
+    where: { sessionId },
+    orderBy: { seq: 'desc' },
+    select: { turnId: true },
+  });
+  return newest?.turnId ?? null;
+}
+
+interface Place {
+  readonly to: { session: SessionId } | { room: RoomId };
+  readonly thread?: { turnId: TurnId };
+  readonly replyTo?: { event: MatrixEventId };
+}
+
+function placeIn(sessionId: string, turnId: string | null): Place {
+  return {
+    to: { session: asId<SessionId>(sessionId) },
+    ...(turnId === null ? {} : { thread: { turnId: asId<TurnId>(turnId) } }),
+  };
+}
+
+async function placeOutside(
+  { unit }: DrawContext,
+  error: z.infer<typeof errorShape>,
+): Promise<Place | undefined> {
+  const room =
+    error.roomId === undefined ? await roomOfKind(unit.db, 'lobby') : asId<RoomId>(error.roomId);
+  if (room === undefined) return undefined;
+  return {
+    to: { room },
+    ...(error.eventId === undefined
+      ? {}
+      : { replyTo: { event: asId<MatrixEventId>(error.eventId) } }),
+  };
+}

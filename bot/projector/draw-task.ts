@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import type { Session } from '../../core/db/rows.ts';
+import {
+  asId,
+  type MatrixEventId,
+  type RoomId,
+  type SessionId,
+  type TurnId,
+} from '../../core/ids.ts';
+import { digestCard } from '../cards/digest.ts';
+import { lobbyLinkCard, turnRootCard } from '../cards/lobby.ts';
+import { roomName } from '../cards/mark.ts';
+import type { TaskState } from '../cards/state.ts';
+import { taskCard } from '../cards/task.ts';
+import {
+  createTaskRoom,
+  pinCards,
+  PRIORITY,
+  putCard,
+  react,
+  setRoomName,
+} from '../outbox/enqueue.ts';
+import { roomOfKind } from '../rooms/room-state.ts';
+import { askersToCall, type DrawContext } from './context.ts';
+import { cardKey } from './keys.ts';
+import { digestState } from './load-digest.ts';
+import { originOf, taskState } from './load-task.ts';
+
+/** The task's row, if there is still something to show: a task that was archived has no room any more. */
+export async function shownSession(
+  { unit }: DrawContext,
+  sessionId: string | null,
+): Promise<Session | undefined> {
+  if (sessionId === null) return undefined;
+  const session = await unit.db.session.findUnique({ where: { id: sessionId } });
+  return session === null || session.archivedAt !== null ? undefined : session;
+}
+
+/** Makes the room of a new task (T2). What belongs into it follows in the same lane. */
+export async function drawRoom(context: DrawContext, sessionId: string): Promise<void> {
+  const session = await shownSession(context, sessionId);
+  if (session === undefined) return;
+  const state = await taskState(context.unit.db, session, context.view);
+  const name = roomName(state);
+  await createTaskRoom(context.unit, {
+    sessionId: asId<SessionId>(sessionId),
+    name,
+    topic: `Nomos task ${session.shortId}`,
+  });
+  await rememberName(context, session, name);
+}
+
+/**
+ * The message at the root of a turn that was not asked for in its own room. Sent before anything else of that turn, and
+ * for the first turn before the task's card.
+ */
+export async function drawTurnRoot(context: DrawContext, turnId: string): Promise<void> {
+  const turn = await context.unit.db.turn.findUnique({
+    where: { id: turnId },
+    include: { session: true },
+  });
+  if (turn === null || turn.rootEvent !== null || turn.session.archivedAt !== null) return;
+  const request = await context.unit.db.message.findFirst({
+    where: { turnId, role: { in: ['operator', 'note'] } },
+    orderBy: { seq: 'asc' },
+  });
+  const origin = originOf(turn.session);
+  await putCard(context.unit, {
+    to: { session: asId<SessionId>(turn.sessionId) },
+    card: {
+      key: cardKey.turn(turnId),
+      kind: 'turn',
+      refId: turnId,
+      sessionId: asId<SessionId>(turn.sessionId),
+      turnId: asId<TurnId>(turnId),
+    },
+    message: turnRootCard({
+      text: request?.text ?? '',
+      by: request?.sender ?? turn.session.createdBy,
+      origin: originKind(turn.seq === 1 ? origin.kind : turn.cause),
+    }),
+    priority: PRIORITY.person,
+  });
+}
+
+function originKind(kind: string): 'lobby' | 'direct' | 'api' | 'schedule' | 'other' {
+  return kind === 'lobby' || kind === 'direct' || kind === 'api' || kind === 'schedule'
+    ? kind
+    : 'other';
+}
+
+/**
+ * The pinned card, the room's name and the link in the lobby: all that shows the task as a whole. Returns whether the card
+ * should be drawn again soon, because something that it points to has not been sent yet.
+ */
+export async function drawTask(
+  context: DrawContext,
+  sessionId: string,
+): Promise<{ again: boolean }> {
+  const session = await shownSession(context, sessionId);
+  if (session === undefined) return { again: false };
+  const { unit, view } = context;
+  const state = await taskState(unit.db, session, view);
+  const to = { session: asId<SessionId>(sessionId) };
+  const key = cardKey.task(sessionId);
+  const done = await putCard(unit, {
+    to,
+    card: { key, kind: 'task', refId: sessionId, sessionId: to.session },
+    message: taskCard(state, view),
+  });
+  if (done === 'sent') await pinCards(unit, { to, cards: [key] });
+  if (state.stuck) await react(unit, { to, target: { card: key }, key: '▶️' });
+  await nameRoom(context, session, state);
+  if (session.roomId !== null) await drawLobbyLink(context, session, state);
+  const unlinked = [...state.waiting, ...state.running].some((one) => one.link.eventId === null);
+  return { again: unlinked };
+}
+
+async function nameRoom(context: DrawContext, session: Session, state: TaskState): Promise<void> {
+  const name = roomName(state);
+  const known = await context.unit.db.matrixCard.findUnique({
+    where: { cardKey: cardKey.roomName(session.id) },
+    select: { contentHash: true },
+  });
+  if (known?.contentHash === hashOf(name)) return;
+  await setRoomName(context.unit, { to: { session: asId<SessionId>(session.id) }, name });
+  await rememberName(context, session, name);
+}
+
+async function rememberName({ unit }: DrawContext, session: Session, name: string): Promise<void> {
+  const key = cardKey.roomName(session.id);
+  const fields = { contentHash: hashOf(name), updatedAt: new Date() };
+  await unit.db.matrixCard.upsert({
+    where: { cardKey: key },
+    create: {
+      cardKey: key,
+      lane: `session:${session.id}`,
+      kind: 'name',
+      refId: session.id,
+      sessionId: session.id,
+      ...fields,
+    },
+    update: fields,
+  });
+}
+
+/** The link to the task's room, where it was asked for (T2), or in the lobby if nobody asked in a room. */
+async function drawLobbyLink(
+  context: DrawContext,
+  session: Session,
+  state: TaskState,
+): Promise<void> {
+  const origin = originOf(session);
+  const asked = origin.roomId === undefined ? undefined : asId<RoomId>(origin.roomId);
+  const room = asked ?? (await roomOfKind(context.unit.db, 'lobby'));
+  if (room === undefined || session.roomId === null) return;
+  await putCard(context.unit, {
+    to: { room },
+    card: {
+      key: cardKey.lobby(session.id),
+      kind: 'lobby',
+      refId: session.id,
+      sessionId: asId<SessionId>(session.id),
+    },
+    message: lobbyLinkCard(state, asId<RoomId>(session.roomId)),
+    ...(asked === undefined || origin.eventId === undefined
+      ? {}
+      : { replyTo: { event: asId<MatrixEventId>(origin.eventId) } }),
+  });
+}
+
+/** The balance at a task's end: a new message that calls who asked, since an edit rings nowhere (C6, C14). */
+export async function drawDigest(
+  context: DrawContext,
+  sessionId: string,
+  eventId: bigint,
+): Promise<void> {
+  const session = await shownSession(context, sessionId);
+  // Opened again before this was drawn: there is no end to tell of.
+  if (session === undefined || session.endedAt === null) return;
+  const { unit, view, operators } = context;
+  const turn = await unit.db.turn.findFirst({
+    where: { sessionId, passes: { some: {} } },
+    orderBy: { seq: 'desc' },
+    select: { id: true },
+  });
+  await putCard(unit, {
+    to: { session: asId<SessionId>(sessionId) },
+    card: {
+      key: cardKey.digest(sessionId, eventId),
+      kind: 'digest',
+      refId: sessionId,
+      sessionId: asId<SessionId>(sessionId),
+      ...(turn === null ? {} : { turnId: asId<TurnId>(turn.id) }),
+    },
+    message: digestCard(
+      await digestState(unit.db, session, view.now),
+      askersToCall(operators, session.createdBy),
+    ),
+    ...(turn === null ? {} : { thread: { turnId: asId<TurnId>(turn.id) } }),
+    priority: PRIORITY.person,
+    closed: true,
+  });
+}
+
+function hashOf(name: string): string {
+  return createHash('sha256').update(name).digest('hex');
+}

@@ -1,0 +1,22 @@
+/** The fixed keys of cards in `matrix_cards`. */
+export const cardKey = {
+  task: (sessionId: string) => `task:${sessionId}`,
+  lobby: (sessionId: string) => `lobby:${sessionId}`,
+  turn: (turnId: string) => `turn:${turnId}`,
+  progress: (passId: string) => `progress:${passId}`,
+  answer: (passId: string) => `answer:${passId}`,
+  answerFile: (passId: string) => `answer-file:${passId}`,
+  execution: (execution: { id: string; batchId: string | null }) =>
+    execution.batchId === null ? `execution:${execution.id}` : `batch:${execution.batchId}`,
+  commandFile: (cardKeyOfExecution: string) => `command-file:${cardKeyOfExecution}`,
+  outputFile: (executionId: string) => `output-file:${executionId}`,
+  plan: (approvalId: string) => `approval:${approvalId}`,
+  question: (questionId: string) => `question:${questionId}`,
+  digest: (sessionId: string, eventId: bigint) => `digest:${sessionId}:${eventId}`,
+  error: (eventId: bigint) => `error:${eventId}`,
+  hint: (eventId: bigint) => `hint:${eventId}`,
+  reminder: (eventId: bigint) => `reminder:${eventId}`,
+  killSwitch: (eventId: bigint) => `switch:${eventId}`,
+  /** The last name that was given to a task's room; no event hangs on it. */
+  roomName: (sessionId: string) => `name:${sessionId}`,
+} as const;

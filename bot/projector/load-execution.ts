@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import type { Reader } from '../../core/db/database.ts';
+import type { Approval, ApprovalVote, Execution } from '../../core/db/rows.ts';
+import { blastShape } from '../../core/graph/blast-radius.ts';
+import { targetShape } from '../../core/graph/targets.ts';
+import type { Role } from '../../core/operators.ts';
+import type { ApprovalState, BlastState, ExecutionState } from '../cards/state.ts';
+
+const reasonsShape = z.array(z.string());
+
+/** An execution's row with what its card needs beside it. */
+export type ExecutionRow = Execution & { approval: (Approval & { votes: ApprovalVote[] }) | null };
+
+/** What to load with an execution for its card. Whole outputs are left where they are: a card shows the tail. */
+export const EXECUTION_PARTS = {
+  include: { approval: { include: { votes: { orderBy: { at: 'asc' } } } } },
+  omit: { stdout: true, stderr: true },
+} as const;
+
+/** An execution's row without its whole outputs. */
+export type ExecutionCardRow = Omit<ExecutionRow, 'stdout' | 'stderr'>;
+
+/** The executions that one card shows: those of a batch, or the one alone. Oldest first. */
+export async function executionsOfCard(
+  db: Reader,
+  executionId: string,
+): Promise<ExecutionCardRow[]> {
+  const one = await db.execution.findUnique({ where: { id: executionId }, ...EXECUTION_PARTS });
+  if (one === null) return [];
+  if (one.batchId === null) return [one];
+  return db.execution.findMany({
+    where: { batchId: one.batchId },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    ...EXECUTION_PARTS,
+  });
+}
+
+/** A row as its card reads it. Throws a ZodError for stored JSON of another form. */
+export function executionState(row: ExecutionCardRow): ExecutionState {
+  return {
+    shortId: row.shortId,
+    purpose: row.purpose,
+    target: row.targetSlug,
+    address: addressOf(row.target),
+    command: row.command,
+    risk: row.risk,
+    reasons: reasonsShape.parse(row.reasons),
+    blast: blastState(row.blast),
+    status: row.status,
+    allowedBy: row.allowedBy,
+    approval: row.approval === null ? null : approvalState(row.approval),
+    createdAt: row.createdAt,
+    queuedAt: row.queuedAt,
+    startedAt: row.startedAt,
+    endedAt: row.endedAt,
+    exitCode: row.exitCode,
+    signal: row.signal,
+    tail: row.tail,
+    stdoutBytes: Number(row.stdoutBytes),
+    stderrBytes: Number(row.stderrBytes),
+    error: row.error,
+    cancelRequestedBy: row.cancelRequestedBy,
+  };
+}
+
+/** An approval as cards read it. */
+export function approvalState(row: Approval & { votes: ApprovalVote[] }): ApprovalState {
+  return {
+    shortId: row.shortId,
+    status: row.status,
+    needsTyped: row.needsTyped,
+    needsRole: (row.needsRole as Role) === 'admin' ? 'admin' : 'approver',
+    needsPeople: row.needsPeople,
+    votes: row.votes.map((vote) => vote.operator),
+    createdAt: row.createdAt,
+    expiresAt: row.expiresAt,
+    decidedBy: row.decidedBy,
+    decidedAt: row.decidedAt,
+    decidedMeans: row.decidedMeans,
+    reason: row.reason,
+  };
+}
+
+/** Where a command goes and as whom, in the words that are approved (A16). */
+function addressOf(target: unknown): string {
+  const { host, container } = targetShape.parse(target);
+  const port = host.port === 22 ? '' : `:${host.port}`;
+  const login = `${host.user}@${host.address}${port}`;
+  return container === undefined ? login : `pct exec ${container.pveId} by ${login}`;
+}
+
+function blastState(blast: unknown): BlastState {
+  const { total, names } = blastShape.parse(blast);
+  return { direct: names.filter(({ depth }) => depth === 1).map(({ slug }) => slug), total };
+}

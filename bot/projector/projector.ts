@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import type { Database, Unit } from '../../core/db/database.ts';
+import { errorText } from '../../core/errors.ts';
+import { readEvents, type EventFeed } from '../../core/events/subscribe.ts';
+import type { LoggedEvent } from '../../core/events/types.ts';
+import { faultPoint } from '../../core/faults.ts';
+import { log } from '../../core/log.ts';
+import type { Operators } from '../../core/operators.ts';
+import type { Ephemeral } from '../inbox/types.ts';
+import type { DrawContext } from './context.ts';
+import { draw } from './draw.ts';
+import { tickingThings } from './ticking.ts';
+import { touchedByAll, type Touched } from './touched.ts';
+import { TypingLights } from './typing.ts';
+
+const STATE_KEY = 'projector';
+const PAGE = 200;
+/** How often running things are drawn again for their elapsed time, while something runs. */
+export const TICK_MS = 10_000;
+/** How soon a card is drawn again that points to one which was not sent yet. */
+const AGAIN_MS = 3_000;
+/** How often an event whose cards cannot be drawn is tried before it is passed by (R12). */
+const TRIES = 3;
+
+const cursorShape = z.strictObject({ version: z.literal(1), cursor: z.string().regex(/^\d+$/) });
+
+/** What the projector works with. */
+export interface ProjectorOptions {
+  readonly database: Database;
+  readonly feed: EventFeed;
+  readonly operators: Operators;
+  /** IANA name of the zone in which times are shown. Default: the process's own. */
+  readonly timeZone?: string | undefined;
+  /** `NOMOS_STREAMING` (C13). */
+  readonly streaming: boolean;
+  /** Shows typing while a pass runs (C8); without it nothing is shown. */
+  readonly ephemeral?: Ephemeral | undefined;
+  /** For tests. */
+  readonly now?: (() => Date) | undefined;
+}
+
+/**
+ * Turns the event log into cards. A persistent cursor stands behind the last event whose cards were written; cursor and
+ * outbox rows move in one transaction, so each event shows exactly once whatever dies (R5, J6). An event is only a reason to
+ * look: what is drawn comes from the rows as they are at that moment.
+ */
+export class Projector {
+  readonly #options: ProjectorOptions;
+  readonly #typing: TypingLights;
+  readonly #again = new Set<string>();
+  #wake: () => void = () => {};
+  #ringing = true;
+
+  constructor(options: ProjectorOptions) {
+    this.#options = options;
+    this.#typing = new TypingLights(options.database, options.ephemeral);
+  }
+
+  /** Works until the signal fires. */
+  async run(signal: AbortSignal): Promise<void> {
+    const ring = (): void => {
+      this.#ringing = true;
+      this.#wake();
+    };
+    const unsubscribe = this.#options.feed.subscribe(ring);
+    signal.addEventListener('abort', ring, { once: true });
+    let tickAt = 0;
+    try {
+      while (!signal.aborted) {
+        this.#ringing = false;
+        try {
+          while ((await this.step()) && !signal.aborted);
+          await this.#redrawUnlinked();
+          if (Date.now() >= tickAt) {
+            await this.tick();
+            tickAt = Date.now() + TICK_MS;
+          }
+        } catch (error) {
+          log.error({ error: errorText(error) }, 'cards could not be drawn; trying again');
+          await rest(1_000, signal);
+          continue;
+        }
+        if (!this.#ringing)
+          await this.#pause(this.#again.size > 0 ? AGAIN_MS : tickAt - Date.now());
+      }
+    } finally {
+      unsubscribe();
+      signal.removeEventListener('abort', ring);
+    }
+  }
+
+  /** Draws what the next events touch. False when there are none. */
+  async step(): Promise<boolean> {
+    const { database } = this.#options;
+    const events = await readEvents(database, await this.#cursor(), PAGE);
+    const last = events.at(-1);
+    if (last === undefined) return false;
+    try {
+      await this.#project(events);
+    } catch (error) {
+      log.warn(
+        { error: errorText(error) },
+        'a batch of events could not be drawn; taking them one by one',
+      );
+      for (const event of events) await this.#projectAlone(event);
+    }
+    await this.#typing.follow(events);
+    return true;
+  }
+
+  /** Draws again what shows elapsed time, and the offer to resume what looks stuck (C9). */
+  async tick(): Promise<void> {
+    await this.#typing.refresh();
+    const touched = await tickingThings(this.#options.database.read, this.#now());
+    if (touched.length === 0) return;
+    await this.#options.database.write(async (unit) => this.#draw(unit, touched));
+  }
+
+  async #redrawUnlinked(): Promise<void> {
+    const sessions = [...this.#again];
+    if (sessions.length === 0) return;
+    this.#again.clear();
+    const touched = sessions.map((sessionId): Touched => ({ kind: 'task', sessionId }));
+    await this.#options.database.write(async (unit) => this.#draw(unit, touched));
+  }
+
+  async #project(events: readonly LoggedEvent[]): Promise<void> {
+    const last = events.at(-1);
+    if (last === undefined) return;
+    await this.#options.database.write(async (unit) => {
+      // Taken first, so that two of us cannot draw one event twice.
+      if ((await lockCursor(unit)) >= last.id) return;
+      await this.#draw(unit, touchedByAll(events));
+      await moveCursor(unit, last.id);
+      await faultPoint('projector.before_commit');
+    });
+  }
+
+  /** One event by itself; one that cannot be drawn after some tries is told in the log and passed by, so that the rest goes on. */
+  async #projectAlone(event: LoggedEvent): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#project([event]);
+        return;
+      } catch (error) {
+        // If the database is away this throws as well, and the event waits.
+        await this.#options.database.read.$queryRaw`SELECT 1`;
+        if (attempt < TRIES) continue;
+        log.error(
+          {
+            event: String(event.id),
+            type: event.type,
+            session: event.sessionId,
+            error: errorText(error),
+          },
+          'an event could not be drawn and is passed by',
+        );
+        await this.#options.database.write(async (unit) => moveCursor(unit, event.id));
+        return;
+      }
+    }
+  }
+
+  async #draw(unit: Unit, touched: readonly Touched[]): Promise<void> {
+    const { operators, streaming } = this.#options;
+    const timeZone = this.#options.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const context: DrawContext = {
+      unit,
+      operators,
+      streaming,
+      view: { now: this.#now(), timeZone },
+    };
+    for (const one of touched) {
+      const again = await draw(context, one);
+      if (again !== undefined) this.#again.add(again);
+    }
+  }
+
+  async #cursor(): Promise<bigint> {
+    const row = await this.#options.database.read.matrixState.findUnique({
+      where: { key: STATE_KEY },
+    });
+    return row === null ? 0n : BigInt(cursorShape.parse(row.value).cursor);
+  }
+
+  #now(): Date {
+    return this.#options.now?.() ?? new Date();
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, Math.max(0, ms));
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (this.#ringing) this.#wake();
+    });
+    this.#wake = () => {};
+  }
+}
+
+async function lockCursor(unit: Unit): Promise<bigint> {
+  await unit.db.matrixState.createMany({
+    data: { key: STATE_KEY, value: { version: 1, cursor: '0' } },
+    skipDuplicates: true,
+  });
+  await unit.db.$queryRaw`SELECT key FROM matrix_state WHERE key = ${STATE_KEY} FOR UPDATE`;
+  const row = await unit.db.matrixState.findUniqueOrThrow({ where: { key: STATE_KEY } });
+  return BigInt(cursorShape.parse(row.value).cursor);
+}
+
+async function moveCursor(unit: Unit, cursor: bigint): Promise<void> {
+  const value = { version: 1, cursor: String(cursor) };
+  await unit.db.matrixState.upsert({
+    where: { key: STATE_KEY },
+    create: { key: STATE_KEY, value },
+    update: { value, updatedAt: new Date() },
+  });
+}
+
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}
