@@ -4,11 +4,13 @@ import { journalctlCommands } from './commands/journalctl.ts';
 import { networkCommands } from './commands/network.ts';
 import type { Lookup } from './commands/network.ts';
 import { nginxCommands, postgresCommands } from './commands/services.ts';
+import { processCommands } from './commands/processes.ts';
 import { systemCommands } from './commands/system.ts';
 import { systemctlCommands } from './commands/systemctl.ts';
 import { container, containers, pve1 } from './hosts/containers.ts';
 import { ALIASES } from './hosts/debian.ts';
-import { db1, nas1, web1 } from './hosts/servers.ts';
+import { db1, nas1 } from './hosts/servers.ts';
+import { web1 } from './hosts/web.ts';
 import { Machine } from './machine/machine.ts';
 import type { MachineSpec } from './machine/machine.ts';
 import type { CommandTable } from './machine/command.ts';
@@ -40,16 +42,19 @@ const TEMPLATES = [
 /** Builds the fleet. `pace` 1 is lifelike; 0.01 makes all that takes time a hundred times as fast. */
 export function buildFleet(pace: number): Fleet {
   const machines: Machine[] = [];
-  let node: ProxmoxNode | undefined;
+  const nodes: ProxmoxNode[] = [];
   const lookup: Lookup = (given) => {
     const name = ALIASES[given] ?? given.replace(/\.home\.example$/, '');
-    const inNode = [...(node?.containers.values() ?? [])].map((entry) => entry.machine);
+    const inNode = nodes.flatMap((node) =>
+      [...node.containers.values()].map((entry) => entry.machine),
+    );
     return [...machines, ...inNode].find(
       (machine) => machine.name === name || machine.spec.address === given,
     );
   };
   const common: CommandTable = {
     ...systemCommands,
+    ...processCommands,
     ...systemctlCommands,
     ...journalctlCommands,
     ...diskCommands,
@@ -73,7 +78,7 @@ export function buildFleet(pace: number): Fleet {
 
   const proxmoxMachine = new Machine(pve1, pace);
   machines.push(proxmoxMachine);
-  node = new ProxmoxNode(proxmoxMachine, {
+  const node = new ProxmoxNode(proxmoxMachine, {
     vms: [{ id: 200, name: 'home-assistant', memoryMib: 4096, diskGib: 32, status: 'running' }],
     templates: TEMPLATES,
     storages: [
@@ -94,6 +99,7 @@ export function buildFleet(pace: number): Fleet {
     ],
     make: (_id, hostname, address) => make(container(hostname, { address, bootedSecondsAgo: 1 })),
   });
+  nodes.push(node);
   const proxmoxShell = new Shell(proxmoxMachine, { ...common, ...proxmoxCommands(node) });
   furnish(proxmoxMachine);
   for (const spec of containers) addContainer(node, spec, make(spec.machine));

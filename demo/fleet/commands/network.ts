@@ -57,7 +57,7 @@ export function networkCommands(lookup: Lookup): CommandTable {
 
 function ip(args: readonly string[], machine: Machine): Said {
   const words = args.filter((word) => !word.startsWith('-'));
-  const brief = args.some((word) => /^-br/.test(word));
+  const brief = args.some((word) => word.startsWith('-br'));
   const { address } = machine.spec;
   const device = machine.spec.units.some((unit) => unit.name.startsWith('pve')) ? 'vmbr0' : 'eth0';
   const [object = 'addr'] = words;

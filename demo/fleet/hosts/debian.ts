@@ -36,6 +36,7 @@ const UNITS: readonly UnitSpec[] = [
     name: 'systemd-journald.service',
     description: 'Journal Service',
     enabled: 'static',
+    processes: ['/lib/systemd/systemd-journald'],
     memoryMib: 18,
   },
   {

@@ -115,9 +115,9 @@ export class MachineFs extends InMemoryFs {
   }
 
   #carry(from: string, to: string): void {
-    for (const [file, bytes] of [...this.#sizes]) {
-      if (isBelow(file, from)) this.#sizes.set(to + file.slice(from.length), bytes);
-    }
+    // Collected first: a copy below its own source would else be copied again and again.
+    const copied = Array.from(this.#sizes).filter(([file]) => isBelow(file, from));
+    for (const [file, bytes] of copied) this.#sizes.set(to + file.slice(from.length), bytes);
   }
 
   #claim(path: string, stat: FsStat): FsStat {

@@ -13,8 +13,10 @@ const MAX_SHELLS = 32;
 /** What no shell may exceed; a demo needs little, and a runaway must not be felt by others. */
 const LIMITS = {
   maxSourceBytes: 256 * 1024,
-  maxCommandCount: 20_000,
-  maxLoopIterations: 20_000,
+  maxCommandCount: 10_000,
+  maxLoopIterations: 10_000,
+  // Appending to an array copies it, and nothing else gets a turn meanwhile.
+  maxArrayElements: 2_000,
   maxOutputSize: 8 * 1024 * 1024,
   maxStringLength: 4 * 1024 * 1024,
   maxHeredocSize: 1024 * 1024,

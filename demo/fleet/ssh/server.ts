@@ -87,6 +87,10 @@ function admit(connection: Connection, allowed: ParsedKey, sessions: HostSession
   });
   connection.on('ready', () => {
     clearTimeout(tooLate);
+    // Small answers would else wait up to 40 ms each for the one before to be acknowledged.
+    if ('setNoDelay' in connection && typeof connection.setNoDelay === 'function') {
+      connection.setNoDelay(true);
+    }
     let open = 0;
     connection.on('session', (accept, reject) => {
       if (open >= MAX_SESSIONS) {
