@@ -28,7 +28,10 @@ export class NomosError extends Error {
 
 /** The configuration is wrong: names the option, what was given and what is allowed. */
 export class ConfigurationError extends NomosError {
-  constructor(message: string, options: { fields?: Record<string, unknown>; hint?: string; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    options: { fields?: Record<string, unknown>; hint?: string; cause?: unknown } = {},
+  ) {
     super('configuration_invalid', 'operator', message, options);
   }
 }

@@ -38,9 +38,13 @@ export function newId<T extends AnyId>(nowMs: number = Date.now()): T {
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
   const hex = bytes.toString('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join(
-    '-',
-  ) as T;
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-') as T;
 }
 
 // Without letters and digits that look alike, so that a person can read one aloud and type it on a phone.
@@ -48,7 +52,9 @@ const SHORT_ALPHABET = '23456789abcdefghjkmnpqrstuvwxyz';
 
 /** Five characters that people type and read: shown on cards, unique enough inside a room, never a key. */
 export function newShortId(): string {
-  return Array.from(randomBytes(5), (byte) => SHORT_ALPHABET[byte % SHORT_ALPHABET.length]).join('');
+  return Array.from(randomBytes(5), (byte) => SHORT_ALPHABET[byte % SHORT_ALPHABET.length]).join(
+    '',
+  );
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -39,7 +39,9 @@ export class WorkerIdentity {
 
   async #hold(): Promise<void> {
     const connection = await openConnection(this.#url, 'nomos-worker');
-    connection.on('error', (error) => log.warn({ error: error.message }, 'worker lock lost its connection'));
+    connection.on('error', (error) =>
+      log.warn({ error: error.message }, 'worker lock lost its connection'),
+    );
     connection.on('end', () => {
       if (!this.#closed) void this.#regain();
     });

@@ -71,14 +71,18 @@ function tell(error: unknown, command: Command, io: CommandIo): number {
     return EXIT.usage;
   }
   if (error instanceof NomosError) {
-    io.stderr.write(`nomos: ${error.message}\n${error.hint === undefined ? '' : `${error.hint}\n`}`);
+    io.stderr.write(
+      `nomos: ${error.message}\n${error.hint === undefined ? '' : `${error.hint}\n`}`,
+    );
     return EXIT.failed;
   }
   throw error;
 }
 
 function isArgumentError(error: unknown): error is Error {
-  return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+  return (
+    error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
+  );
 }
 
 if (import.meta.main) {

@@ -6,10 +6,17 @@ import { log } from '../core/log.ts';
 import type { Producer } from './queues.ts';
 
 /** Turns events into jobs as they happen: a queued execution, a queued pass, and the next pass when one ended. */
-export function startDispatcher(database: Database, feed: EventFeed, producer: Producer): Unsubscribe {
+export function startDispatcher(
+  database: Database,
+  feed: EventFeed,
+  producer: Producer,
+): Unsubscribe {
   return feed.subscribe((event) => {
     dispatch(database, producer, event).catch((error: unknown) =>
-      log.warn({ event: event.type, error: errorText(error) }, 'event not dispatched; reconciliation will see to it'),
+      log.warn(
+        { event: event.type, error: errorText(error) },
+        'event not dispatched; reconciliation will see to it',
+      ),
     );
   });
 }

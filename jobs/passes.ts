@@ -1,10 +1,11 @@
+import { PassHandedOver, PassLost } from '../core/agent/pass.ts';
 import type { Database } from '../core/db/database.ts';
 import { errorText } from '../core/errors.ts';
 import type { PassId, SessionId } from '../core/ids.ts';
 import { log } from '../core/log.ts';
-import { claimPass, endPass, renewPassLease } from '../core/tasks/passes.ts';
+import { claimPass, endPass, MAX_PASS_ATTEMPTS, renewPassLease } from '../core/tasks/passes.ts';
 
-/** Runs a claimed pass to its end. Returns early when the signal fires, and leaves the pass to be taken up again. */
+/** Runs a claimed pass to its end; see `runPass` for how it rejects. */
 export type PassRunner = (passId: PassId, signal: AbortSignal) => Promise<void>;
 
 /** What working on passes needs. */
@@ -16,6 +17,8 @@ export interface PassDeps {
 }
 
 const HEARTBEAT_MS = 10_000;
+/** How long an interrupted pass rests before it is taken up again, times how often it was begun. */
+const RETRY_MS = 2_000;
 
 /**
  * Works on the task that a job's pass belongs to: claims its oldest queued pass and runs it (T4). The pass that ended is
@@ -30,31 +33,50 @@ export async function workOnPasses(deps: PassDeps, passId: string): Promise<void
   if (row?.state !== 'queued') return;
   const pass = await claimPass(deps.database, row.sessionId as SessionId, deps.owner);
   if (pass === null) return;
-  await runClaimed(deps, pass.id as PassId, row.sessionId as SessionId);
+  await runClaimed(deps, pass.id as PassId, row.sessionId as SessionId, pass.attempt);
 }
 
-async function runClaimed(deps: PassDeps, passId: PassId, sessionId: SessionId): Promise<void> {
+async function runClaimed(
+  deps: PassDeps,
+  passId: PassId,
+  sessionId: SessionId,
+  attempt: number,
+): Promise<void> {
   const lost = new AbortController();
   const heartbeat = setInterval(() => {
     renewPassLease(deps.database, passId, deps.owner)
       .then((ours) => {
         if (!ours) lost.abort();
       })
-      .catch((error: unknown) => log.warn({ pass: passId, error: errorText(error) }, 'heartbeat failed'));
+      .catch((error: unknown) =>
+        log.warn({ pass: passId, error: errorText(error) }, 'heartbeat failed'),
+      );
   }, HEARTBEAT_MS);
+  const signal = AbortSignal.any([deps.shutdown, lost.signal]);
   try {
-    await deps.runPass(passId, AbortSignal.any([deps.shutdown, lost.signal]));
+    await deps.runPass(passId, signal);
   } catch (error) {
-    log.error({ pass: passId, session: sessionId, error }, 'pass failed');
-    await failPass(deps.database, passId, sessionId, error);
+    if (error instanceof PassLost) {
+      log.warn({ pass: passId, session: sessionId }, 'pass taken up elsewhere');
+    } else if (error instanceof PassHandedOver) {
+      await putBack(deps, passId, sessionId, 0);
+    } else {
+      log.error({ pass: passId, session: sessionId, attempt, error }, 'pass interrupted');
+      if (attempt < MAX_PASS_ATTEMPTS) await putBack(deps, passId, sessionId, attempt * RETRY_MS);
+      else await failPass(deps.database, passId, sessionId, error);
+    }
   } finally {
     clearInterval(heartbeat);
   }
-  if (deps.shutdown.aborted) await putBack(deps, passId);
 }
 
 /** A pass that failed for a reason that its own code did not expect: the operator sees it, and the task stays open. */
-async function failPass(database: Database, passId: PassId, sessionId: SessionId, error: unknown): Promise<void> {
+async function failPass(
+  database: Database,
+  passId: PassId,
+  sessionId: SessionId,
+  error: unknown,
+): Promise<void> {
   await database.write(async (unit) => {
     const ended = await endPass(unit, {
       passId,
@@ -77,13 +99,18 @@ async function failPass(database: Database, passId: PassId, sessionId: SessionId
   });
 }
 
-/** Hands a pass that was put down at shutdown to whoever comes next, without waiting for its lease to end. */
-async function putBack(deps: PassDeps, passId: PassId): Promise<void> {
+/** Hands a pass that was put down to whoever comes next, after a while, without waiting for its lease to end. */
+async function putBack(
+  deps: PassDeps,
+  passId: PassId,
+  sessionId: SessionId,
+  afterMs: number,
+): Promise<void> {
   await deps.database.write(async (unit) => {
-    const { count } = await unit.db.pass.updateMany({
-      where: { id: passId, state: 'running', leaseOwner: deps.owner },
-      data: { state: 'queued', leaseOwner: null, leaseUntil: null },
-    });
-    if (count > 0) unit.emit({ type: 'pass.queued', refId: passId });
+    const count = await unit.db.$executeRaw`
+      UPDATE passes SET state = 'queued', lease_owner = NULL, lease_until = NULL,
+        not_before = clock_timestamp() + ${afterMs} * interval '1 millisecond'
+      WHERE id = ${passId}::uuid AND state = 'running' AND lease_owner = ${deps.owner}`;
+    if (count > 0) unit.emit({ type: 'pass.queued', sessionId, refId: passId });
   });
 }

@@ -50,7 +50,10 @@ export class Producer {
     try {
       await queue.add('due', { id }, { jobId: `${id}-${round}` });
     } catch (error) {
-      log.warn({ queue: queue.name, id, error: errorText(error) }, 'job not queued; it will be made again from Postgres');
+      log.warn(
+        { queue: queue.name, id, error: errorText(error) },
+        'job not queued; it will be made again from Postgres',
+      );
     }
   }
 }

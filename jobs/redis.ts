@@ -17,7 +17,11 @@ export function openRedis(url: string, use: RedisUse): Redis {
   });
   let told = false;
   redis.on('error', (error) => {
-    if (!told) log.warn({ error: errorText(error), use }, 'Redis is away; work goes on from Postgres when it is back');
+    if (!told)
+      log.warn(
+        { error: errorText(error), use },
+        'Redis is away; work goes on from Postgres when it is back',
+      );
     told = true;
   });
   redis.on('ready', () => {

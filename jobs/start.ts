@@ -62,7 +62,8 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     database,
     producer,
     crashes: new CrashWatch(database),
-    resume: (id: ExecutionId) => inHand.track(`execution:${id}`, () => resumeExecution(runDeps, id)),
+    resume: (id: ExecutionId) =>
+      inHand.track(`execution:${id}`, () => resumeExecution(runDeps, id)),
   };
 
   const stopDispatching = startDispatcher(database, feed, producer);
@@ -73,11 +74,18 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     ),
     startWorker('turns', working, prefix, (id) =>
       inHand.track(`pass:${id}`, () =>
-        workOnPasses({ database, owner: identity.owner, shutdown: shutdown.signal, runPass: deps.runPass }, id),
+        workOnPasses(
+          { database, owner: identity.owner, shutdown: shutdown.signal, runPass: deps.runPass },
+          id,
+        ),
       ),
     ),
   ];
-  const sweeping = repeat(RECONCILE_MS, shutdown.signal, async () => void (await reconcile(reconcileDeps)));
+  const sweeping = repeat(
+    RECONCILE_MS,
+    shutdown.signal,
+    async () => void (await reconcile(reconcileDeps)),
+  );
 
   return {
     redisReady: () => working.status === 'ready',
@@ -95,7 +103,11 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   };
 }
 
-async function connected(database: Database, producing: Redis, working: Redis): Promise<WorkerIdentity> {
+async function connected(
+  database: Database,
+  producing: Redis,
+  working: Redis,
+): Promise<WorkerIdentity> {
   try {
     await Promise.all([awaitRedis(producing), awaitRedis(working)]);
     return await WorkerIdentity.open(database);
@@ -126,12 +138,17 @@ class InHand {
       all.then(() => false),
       new Promise<boolean>((resolve) => setTimeout(() => resolve(true), withinMs).unref()),
     ]);
-    if (late) log.warn({ left: [...this.#work.keys()] }, 'work left in hand; it will be taken up again');
+    if (late)
+      log.warn({ left: [...this.#work.keys()] }, 'work left in hand; it will be taken up again');
   }
 }
 
 /** Does something again and again, each time this long after the last one ended, until told to stop. */
-async function repeat(everyMs: number, stop: AbortSignal, work: () => Promise<void>): Promise<void> {
+async function repeat(
+  everyMs: number,
+  stop: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
   while (!stop.aborted) {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, everyMs);

@@ -34,6 +34,8 @@ export function startWorker(
     removeOnFail: { count: 0 },
   });
   worker.on('error', (error) => log.debug({ queue, error: error.message }, 'worker error'));
-  worker.on('failed', (job, error) => log.error({ queue, id: job?.data.id, error: error.message }, 'job failed'));
+  worker.on('failed', (job, error) =>
+    log.error({ queue, id: job?.data.id, error: error.message }, 'job failed'),
+  );
   return { close: () => worker.close(true) };
 }

@@ -55,7 +55,10 @@ export async function migrate(databaseUrl: string, folder: string = MIGRATIONS):
 
 async function readMigrations(folder: string): Promise<Migration[]> {
   const entries = await readdir(folder, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name).toSorted();
+  const names = entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .toSorted();
   return Promise.all(
     names.map(async (name) => {
       const sql = await readFile(path.join(folder, name, 'migration.sql'), 'utf8');
@@ -80,7 +83,9 @@ function checkHistory(migrations: Migration[], applied: Map<string, string>): vo
         'migration_unknown',
         'operator',
         `The database has the migration ${name}, which this program does not know.`,
-        { hint: 'It was made by a newer version. Start that version, or restore an older database.' },
+        {
+          hint: 'It was made by a newer version. Start that version, or restore an older database.',
+        },
       );
     }
     if (ours !== checksum) {

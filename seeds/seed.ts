@@ -3,7 +3,7 @@ import { loadInventory } from '../core/graph/inventory-file.ts';
 import { loadGraph, type LoadReport } from '../core/graph/load.ts';
 import { loadOntology } from '../core/graph/ontology-file.ts';
 
-/** Loads the ontology and the inventory into the database. Doing it twice changes nothing. Throws `GraphFileError`. */
+/** Loads the ontology and the inventory into the database. Doing it twice changes nothing. Throws `YamlFileError`. */
 export async function seed(
   database: Database,
   files: { ontology: string; inventory: string },

@@ -20,8 +20,8 @@ export interface ApiDeps {
   languages: readonly Language[];
   mask: Mask;
   version: string;
-  /** `syncAgeMs` is undefined in a process that has no bot. */
-  health: { redisReady(): boolean; syncAgeMs(): number | undefined };
+  /** Whether Redis answers; undefined in a process that does not use it. */
+  redisReady(): boolean | undefined;
 }
 
 /** The Koa application: health without a token, everything else behind one. */
@@ -51,7 +51,8 @@ async function problems(ctx: Koa.Context, next: Koa.Next): Promise<void> {
   } catch (error) {
     const incident = randomBytes(6).toString('hex');
     const problem = toProblem(error, incident);
-    if (!(error instanceof NomosError)) log.error({ incident, path: ctx.path, error }, 'request failed');
+    if (!(error instanceof NomosError))
+      log.error({ incident, path: ctx.path, error }, 'request failed');
     ctx.status = problem.status;
     ctx.type = 'application/problem+json';
     ctx.body = JSON.stringify(problem);

@@ -25,14 +25,20 @@ export function authentication(database: Database): Middleware<ApiState> {
     const now = Date.now();
     const address = ctx.ip;
     const entry = failures.get(address);
-    const current = entry === undefined || now - entry.since > WINDOW_MS ? { count: 0, since: now } : entry;
+    const current =
+      entry === undefined || now - entry.since > WINDOW_MS ? { count: 0, since: now } : entry;
     current.count++;
     failures.delete(address);
     failures.set(address, current);
     const oldest = failures.keys().next().value;
     if (failures.size > MAX_ADDRESSES && oldest !== undefined) failures.delete(oldest);
     await database.write(async (unit) =>
-      unit.audit({ actor: 'stranger', action: 'api.refused', subject: address, data: { why, path: ctx.path } }),
+      unit.audit({
+        actor: 'stranger',
+        action: 'api.refused',
+        subject: address,
+        data: { why, path: ctx.path },
+      }),
     );
     ctx.set('WWW-Authenticate', 'Bearer');
     throw new ApiError('not_signed_in', why, {
@@ -42,7 +48,11 @@ export function authentication(database: Database): Middleware<ApiState> {
 
   return async function authenticate(ctx, next: Next) {
     const entry = failures.get(ctx.ip);
-    if (entry !== undefined && entry.count >= MAX_FAILURES && Date.now() - entry.since <= WINDOW_MS) {
+    if (
+      entry !== undefined &&
+      entry.count >= MAX_FAILURES &&
+      Date.now() - entry.since <= WINDOW_MS
+    ) {
       const seconds = Math.ceil((entry.since + WINDOW_MS - Date.now()) / 1000);
       ctx.set('Retry-After', String(seconds));
       throw new ApiError('too_many_failures', `Too many failed attempts; wait ${seconds} s.`);
@@ -50,7 +60,8 @@ export function authentication(database: Database): Middleware<ApiState> {
     const header = ctx.get('Authorization');
     if (header === '') return refuse(ctx, 'There is no token in the request.');
     const presented = /^Bearer (\S+)$/i.exec(header)?.[1];
-    if (presented === undefined) return refuse(ctx, 'The Authorization header is not of the form "Bearer <token>".');
+    if (presented === undefined)
+      return refuse(ctx, 'The Authorization header is not of the form "Bearer <token>".');
     const token = await findToken(database, presented);
     if (token === null) return refuse(ctx, 'The token is not known, or it was revoked.');
     if (token.lastUsedAt === null || Date.now() - token.lastUsedAt.getTime() > TOUCH_EVERY_MS) {

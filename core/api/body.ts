@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { isRowId, type AnyId } from '../ids.ts';
 import { ApiError } from './problem.ts';
 
@@ -32,7 +32,10 @@ export function readQuery<T extends z.ZodType>(ctx: Context, schema: T): z.outpu
 /** A row id out of the path. Throws `request_invalid` for what has not its form. */
 export function readId<T extends AnyId>(value: string | undefined, what: string): T {
   if (value === undefined || !isRowId(value)) {
-    throw new ApiError('request_invalid', `"${String(value).slice(0, 80)}" is no id of a ${what}; ids are UUIDs in lower case.`);
+    throw new ApiError(
+      'request_invalid',
+      `"${String(value).slice(0, 80)}" is no id of a ${what}; ids are UUIDs in lower case.`,
+    );
   }
   return value as T;
 }

@@ -52,7 +52,7 @@ export class ApiError extends NomosError {
     message: string,
     options: { hint?: string; fields?: Record<string, unknown> } = {},
   ) {
-    super(code as string, 'operator', message, options);
+    super(code, 'operator', message, options);
   }
 }
 

@@ -15,7 +15,10 @@ export interface ApiServer {
 }
 
 /** Starts to listen. Throws a `ConfigurationError` that names the address when it is taken or not ours. */
-export async function startApi(deps: ApiDeps, listen: { host: string; port: number }): Promise<ApiServer> {
+export async function startApi(
+  deps: ApiDeps,
+  listen: { host: string; port: number },
+): Promise<ApiServer> {
   const app = createApi(deps);
   app.on('error', (error) => log.error({ error: errorText(error) }, 'API error'));
   const server = createServer(

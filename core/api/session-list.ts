@@ -28,10 +28,16 @@ export interface SessionPage {
 /** Lists tasks, each with its count of waiting approvals, in one query over an index (H1, B9). */
 export async function listSessions(
   db: Reader,
-  query: { status?: SessionStatus | undefined; text?: string | undefined; limit: number; before?: string | undefined },
+  query: {
+    status?: SessionStatus | undefined;
+    text?: string | undefined;
+    limit: number;
+    before?: string | undefined;
+  },
 ): Promise<SessionPage> {
   const cursor = query.before === undefined ? undefined : readCursor(query.before);
-  const text = query.text === undefined ? undefined : `%${query.text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const text =
+    query.text === undefined ? undefined : `%${query.text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   const rows = await db.$queryRaw<SessionListing[]>(sql`
     SELECT s.id, s.short_id AS "shortId", s.goal, s.title, s.status, s.outcome, s.summary,
       s.created_by AS "createdBy", s.created_at AS "createdAt", s.last_activity_at AS "lastActivityAt",

@@ -41,9 +41,14 @@ export async function createToken(
   const row = await database.write(async (unit) => {
     const taken = await unit.db.apiToken.findFirst({ where: { name: args.name, revokedAt: null } });
     if (taken !== null) {
-      throw new NomosError('token_invalid', 'operator', `There is a token named "${args.name}" already.`, {
-        hint: 'Choose another name, or revoke it first.',
-      });
+      throw new NomosError(
+        'token_invalid',
+        'operator',
+        `There is a token named "${args.name}" already.`,
+        {
+          hint: 'Choose another name, or revoke it first.',
+        },
+      );
     }
     unit.audit({
       actor: 'system',
@@ -79,7 +84,11 @@ function tokenFault(
   if (scopes.includes('approve') && args.operator === undefined) {
     return 'a token that may approve needs the operator in whose name it decides (--operator @ann:example.org).';
   }
-  if (args.operator !== undefined && operators !== undefined && operators.find(args.operator) === undefined) {
+  if (
+    args.operator !== undefined &&
+    operators !== undefined &&
+    operators.find(args.operator) === undefined
+  ) {
     return `${args.operator} is not among the operators; allowed: ${operators.all.map((known) => known.userId).join(', ')}.`;
   }
   return undefined;
@@ -104,7 +113,10 @@ export async function revokeToken(database: Database, name: string): Promise<voi
 }
 
 /** The record of a token that was presented, or null: unknown, revoked, or no token at all. */
-export async function findToken(database: Database, presented: string): Promise<TokenRecord | null> {
+export async function findToken(
+  database: Database,
+  presented: string,
+): Promise<TokenRecord | null> {
   const hash = hashToken(presented);
   const row = await database.read.apiToken.findUnique({ where: { hash } });
   if (row === null || row.revokedAt !== null) return null;

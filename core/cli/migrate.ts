@@ -7,7 +7,8 @@ import { EXIT, type Command } from './command.ts';
 export const migrateCommand: Command = {
   name: 'migrate',
   summary: 'bring the database up to this version',
-  usage: 'nomos migrate [--json]\n\nApplies the missing migrations to DATABASE_URL. Safe to run at any time.',
+  usage:
+    'nomos migrate [--json]\n\nApplies the missing migrations to DATABASE_URL. Safe to run at any time.',
   async run(argv, io) {
     const { values } = parseArgs({ args: argv, options: { json: { type: 'boolean' } } });
     const applied = await migrate(readDatabaseUrl(process.env));

@@ -16,7 +16,9 @@ export const seedCommand: Command = {
     const database = await Database.connect(config.databaseUrl);
     try {
       const report = await seed(database, config.files);
-      io.stdout.write(values.json === true ? `${JSON.stringify(report)}\n` : `${describeLoad(report)}\n`);
+      io.stdout.write(
+        values.json === true ? `${JSON.stringify(report)}\n` : `${describeLoad(report)}\n`,
+      );
     } finally {
       await database.close();
     }

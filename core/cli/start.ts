@@ -23,16 +23,20 @@ left to run and taken up again at the next start.`,
 };
 
 function readRoles(given: string | undefined): ReadonlySet<ProgramRole> {
-  const names = given === undefined ? [...PROGRAM_ROLES] : given.split(',').map((name) => name.trim());
+  const names =
+    given === undefined ? [...PROGRAM_ROLES] : given.split(',').map((name) => name.trim());
   const unknown = names.filter((name) => !(PROGRAM_ROLES as readonly string[]).includes(name));
   if (unknown.length > 0) {
-    throw new UsageError(`--role "${unknown.join(',')}" is not known; allowed: ${PROGRAM_ROLES.join(', ')}.`);
+    throw new UsageError(
+      `--role "${unknown.join(',')}" is not known; allowed: ${PROGRAM_ROLES.join(', ')}.`,
+    );
   }
   return new Set(names as ProgramRole[]);
 }
 
 function signalled(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal));
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.once(signal, () => resolve(signal));
   });
 }

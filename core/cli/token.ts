@@ -56,7 +56,9 @@ async function act(database: Database, io: CommandIo, args: TokenArguments): Pro
       );
       if (args.json) io.stdout.write(`${JSON.stringify({ ...record, token })}\n`);
       else io.stdout.write(`${token}\n`);
-      io.stderr.write(`Token "${record.name}" (${record.scopes.join(', ')}). It is shown only now; keep it safe.\n`);
+      io.stderr.write(
+        `Token "${record.name}" (${record.scopes.join(', ')}). It is shown only now; keep it safe.\n`,
+      );
       return EXIT.ok;
     }
     case 'list': {
@@ -65,7 +67,8 @@ async function act(database: Database, io: CommandIo, args: TokenArguments): Pro
       else if (tokens.length === 0) io.stdout.write('No tokens.\n');
       for (const token of args.json ? [] : tokens) {
         const state = token.revokedAt === null ? '' : ' (revoked)';
-        const used = token.lastUsedAt === null ? 'never used' : `last used ${token.lastUsedAt.toISOString()}`;
+        const used =
+          token.lastUsedAt === null ? 'never used' : `last used ${token.lastUsedAt.toISOString()}`;
         io.stdout.write(`${token.name}${state}: ${token.scopes.join(', ')}, ${used}\n`);
       }
       return EXIT.ok;
@@ -75,7 +78,9 @@ async function act(database: Database, io: CommandIo, args: TokenArguments): Pro
       io.stdout.write(`Revoked "${args.name}".\n`);
       return EXIT.ok;
     default:
-      throw new UsageError(`token takes create, list or revoke${args.action === undefined ? '' : `, not "${args.action}"`}.`);
+      throw new UsageError(
+        `token takes create, list or revoke${args.action === undefined ? '' : `, not "${args.action}"`}.`,
+      );
   }
 }
 

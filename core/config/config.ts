@@ -32,7 +32,11 @@ export interface Config {
     streaming: boolean;
   };
   files: { inventory: string; ontology: string; policy: string; soul: string };
-  ssh: { keyFile: string | undefined; knownHosts: string | undefined; agentSocket: string | undefined };
+  ssh: {
+    keyFile: string | undefined;
+    knownHosts: string | undefined;
+    agentSocket: string | undefined;
+  };
   languages: Array<'en' | (typeof EXTRA_LANGUAGES)[number]>;
   api: { host: string; port: number };
   limits: Limits;
@@ -94,7 +98,8 @@ function url(
     return '';
   }
   const protocol = URL.canParse(given) ? new URL(given).protocol : undefined;
-  if (protocol === undefined || !protocols.includes(protocol)) problems.add(name, 'is no such address', given);
+  if (protocol === undefined || !protocols.includes(protocol))
+    problems.add(name, 'is no such address', given);
   return given.replace(/\/+$/, '');
 }
 
@@ -103,7 +108,10 @@ function login(settings: Settings, problems: Problems): MatrixLogin {
     return { kind: 'token', accessToken: settings.MATRIX_ACCESS_TOKEN };
   }
   if (settings.MATRIX_USER === undefined || settings.MATRIX_PASSWORD === undefined) {
-    problems.add('MATRIX_ACCESS_TOKEN', 'is not set, and neither are both MATRIX_USER and MATRIX_PASSWORD');
+    problems.add(
+      'MATRIX_ACCESS_TOKEN',
+      'is not set, and neither are both MATRIX_USER and MATRIX_PASSWORD',
+    );
   }
   return {
     kind: 'password',
@@ -115,7 +123,10 @@ function login(settings: Settings, problems: Problems): MatrixLogin {
 function operators(settings: Settings, problems: Problems): Operators {
   const entries = list(settings.NOMOS_OPERATORS) ?? [];
   if (entries.length === 0) {
-    problems.add('NOMOS_OPERATORS', 'names nobody: without an operator nobody could direct or approve anything');
+    problems.add(
+      'NOMOS_OPERATORS',
+      'names nobody: without an operator nobody could direct or approve anything',
+    );
   }
   const seen = new Map<string, Operator>();
   for (const entry of entries) {
@@ -178,7 +189,11 @@ function file(
   return found;
 }
 
-function ssh(settings: Settings, problems: Problems, environment: NodeJS.ProcessEnv): Config['ssh'] {
+function ssh(
+  settings: Settings,
+  problems: Problems,
+  environment: NodeJS.ProcessEnv,
+): Config['ssh'] {
   const keyFile = settings.NOMOS_SSH_KEY_FILE;
   const knownHosts = settings.NOMOS_KNOWN_HOSTS;
   const agentSocket = environment['SSH_AUTH_SOCK'];
@@ -227,7 +242,9 @@ const DURATIONS = {
 
 function limits(settings: Settings, problems: Problems): Limits {
   const result = { ...DEFAULT_LIMITS };
-  for (const [field, name] of Object.entries(DURATIONS) as Array<[keyof Limits, (typeof DURATIONS)[keyof Limits]]>) {
+  for (const [field, name] of Object.entries(DURATIONS) as Array<
+    [keyof Limits, (typeof DURATIONS)[keyof Limits]]
+  >) {
     const given = settings[name];
     if (given === undefined) continue;
     try {
@@ -239,7 +256,11 @@ function limits(settings: Settings, problems: Problems): Limits {
     if (result[field] <= 0) problems.add(name, 'must be longer than nothing', given);
   }
   if (result.executionTimeoutMs > MAX_EXECUTION_MS) {
-    problems.add('NOMOS_EXEC_TIMEOUT', 'is longer than any command may run', settings.NOMOS_EXEC_TIMEOUT);
+    problems.add(
+      'NOMOS_EXEC_TIMEOUT',
+      'is longer than any command may run',
+      settings.NOMOS_EXEC_TIMEOUT,
+    );
   }
   return result;
 }
@@ -260,7 +281,6 @@ export function readDatabaseUrl(environment: NodeJS.ProcessEnv): string {
   problems.throwIfAny();
   return databaseUrl;
 }
-
 
 /** Only the operators, for commands that need nothing else. Throws like `readConfig`. */
 export function readOperators(environment: NodeJS.ProcessEnv): Operators {

@@ -54,7 +54,8 @@ export const OPTIONS = [
   },
   {
     name: 'NOMOS_OPERATORS',
-    meaning: 'Who may direct the bot, and as what. Nobody else can start, approve or read anything.',
+    meaning:
+      'Who may direct the bot, and as what. Nobody else can start, approve or read anything.',
     allowed: '@ann:example.org=admin,@bob:example.org=approver,@eve:example.org=viewer',
     otherwise: 'an error: somebody must be named',
   },
@@ -109,7 +110,8 @@ export const OPTIONS = [
   },
   {
     name: 'NOMOS_SSH_KEY_FILE',
-    meaning: 'The private key for SSH; not passphrase-protected (use SSH_AUTH_SOCK for one that is).',
+    meaning:
+      'The private key for SSH; not passphrase-protected (use SSH_AUTH_SOCK for one that is).',
     allowed: 'a key file',
     otherwise: 'the agent at SSH_AUTH_SOCK',
   },
@@ -157,7 +159,8 @@ export const OPTIONS = [
   },
   {
     name: 'NOMOS_DESTRUCTIVE_GRANT_TTL',
-    meaning: 'The same for destructive commands, in the same task and on the confirmed target alone.',
+    meaning:
+      'The same for destructive commands, in the same task and on the confirmed target alone.',
     allowed: 'a duration',
     otherwise: '15m',
   },

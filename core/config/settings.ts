@@ -12,7 +12,8 @@ export class Problems {
   /** Adds a problem of an option, with what was given unless that is a secret, and what is allowed. */
   add(name: OptionName, what: string, given?: string): void {
     const option: Option | undefined = OPTIONS.find((candidate) => candidate.name === name);
-    const shown = given === undefined || option?.secret === true ? '' : ` (given: ${JSON.stringify(given)})`;
+    const shown =
+      given === undefined || option?.secret === true ? '' : ` (given: ${JSON.stringify(given)})`;
     const allowed = option === undefined ? '' : `; allowed: ${option.allowed}`;
     this.#found.push(`${name} ${what}${shown}${allowed}`);
   }

@@ -56,7 +56,10 @@ export class Database {
   /**
    * Connects a pool of at most `connections` (default 10). Throws `database_unreachable` with host and port.
    */
-  static async connect(url: string, options: { connections?: number; name?: string } = {}): Promise<Database> {
+  static async connect(
+    url: string,
+    options: { connections?: number; name?: string } = {},
+  ): Promise<Database> {
     const adapter = new PrismaPg({
       connectionString: url,
       max: options.connections ?? 10,

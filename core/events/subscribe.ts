@@ -106,7 +106,9 @@ export class EventFeed {
   async #listen(): Promise<void> {
     const connection = await openConnection(this.#database.url, 'nomos-events');
     connection.on('notification', (message) => this.#notified(message.channel));
-    connection.on('error', (error) => log.warn({ error: error.message }, 'event feed lost its connection'));
+    connection.on('error', (error) =>
+      log.warn({ error: error.message }, 'event feed lost its connection'),
+    );
     connection.on('end', () => {
       if (!this.#closed) void this.#reconnect();
     });
@@ -157,18 +159,29 @@ export class EventFeed {
 
 /** The newest event's id, 0 when there is none. */
 export async function lastEventId(database: Database): Promise<bigint> {
-  const last = await database.read.event.findFirst({ orderBy: { id: 'desc' }, select: { id: true } });
+  const last = await database.read.event.findFirst({
+    orderBy: { id: 'desc' },
+    select: { id: true },
+  });
   return last?.id ?? 0n;
 }
 
 const dataShape = z.record(z.string(), z.unknown());
 /** The events after `cursor`, in order, at most `limit`. */
-export async function readEvents(database: Database, cursor: bigint, limit: number): Promise<LoggedEvent[]> {
+export async function readEvents(
+  database: Database,
+  cursor: bigint,
+  limit: number,
+): Promise<LoggedEvent[]> {
   const rows = await database.read.event.findMany({
     where: { id: { gt: cursor } },
     orderBy: { id: 'asc' },
     take: limit,
   });
   // A type that a newer version wrote matches no subscriber and is passed by.
-  return rows.map((row) => ({ ...row, type: row.type as EventType, data: dataShape.parse(row.data) }));
+  return rows.map((row) => ({
+    ...row,
+    type: row.type as EventType,
+    data: dataShape.parse(row.data),
+  }));
 }

@@ -41,17 +41,28 @@ export async function requestCancel(
     }
     return 'requested';
   }
-  await transition(unit, execution, execution.status, 'cancelled', { actor: args.by }, {
-    endedAt: new Date(),
-    error: 'It was cancelled before it started.',
-  });
+  await transition(
+    unit,
+    execution,
+    execution.status,
+    'cancelled',
+    { actor: args.by },
+    {
+      endedAt: new Date(),
+      error: 'It was cancelled before it started.',
+    },
+  );
   await closeEmptyApproval(unit, execution.approvalId, execution.sessionId);
   if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
   return 'cancelled';
 }
 
 /** An approval whose last execution was cancelled waits for nothing any more. */
-async function closeEmptyApproval(unit: Unit, approvalId: string | null, sessionId: string | null): Promise<void> {
+async function closeEmptyApproval(
+  unit: Unit,
+  approvalId: string | null,
+  sessionId: string | null,
+): Promise<void> {
   if (approvalId === null) return;
   const left = await unit.db.execution.count({ where: { approvalId, status: 'pending_approval' } });
   if (left > 0) return;
@@ -60,6 +71,11 @@ async function closeEmptyApproval(unit: Unit, approvalId: string | null, session
     data: { status: 'cancelled', reason: 'its command was cancelled' },
   });
   if (count > 0) {
-    unit.emit({ type: 'approval.decided', sessionId, refId: approvalId, data: { status: 'cancelled' } });
+    unit.emit({
+      type: 'approval.decided',
+      sessionId,
+      refId: approvalId,
+      data: { status: 'cancelled' },
+    });
   }
 }

@@ -2,17 +2,17 @@ import type { Database, Unit } from '../db/database.ts';
 import type { Execution } from '../db/rows.ts';
 import { requestApproval } from '../approvals/request.ts';
 import { faultPoint } from '../faults.ts';
-import { resolveTarget, targetShape } from '../graph/targets.ts';
+import { resolveTarget, targetShape, TargetError, type ResolvedTarget } from '../graph/targets.ts';
 import { blastShape } from '../graph/blast-radius.ts';
 import type { ExecutionId, SessionId, TurnId } from '../ids.ts';
 import { assess } from '../policy/assess.ts';
 import { grantStands } from '../policy/grants.ts';
 import { isPaused } from '../policy/pause.ts';
-import { RISKS } from '../policy/risk.ts';
+import { stricter } from '../policy/risk.ts';
+import type { RuleVerdict } from '../policy/rules.ts';
 import { addNote } from '../tasks/messages.ts';
 import { lockSession } from '../tasks/lock.ts';
 import { refreshStatus } from '../tasks/status.ts';
-import { errorText } from '../errors.ts';
 import { commandHash, subjectHash } from './hash.ts';
 import { lockExecution, transition } from './states.ts';
 
@@ -31,7 +31,11 @@ export type ClaimResult =
  * database's clock: approval or grant, the hash of what was shown, the target, the rules, the kill switch (A16, A19, R1).
  * A permission that ended meanwhile sends it back to wait for a person; a target that changed revokes it.
  */
-export async function claimExecution(database: Database, id: ExecutionId, owner: string): Promise<ClaimResult> {
+export async function claimExecution(
+  database: Database,
+  id: ExecutionId,
+  owner: string,
+): Promise<ClaimResult> {
   const row = await database.read.execution.findUnique({
     where: { id },
     select: { sessionId: true, status: true },
@@ -41,9 +45,9 @@ export async function claimExecution(database: Database, id: ExecutionId, owner:
     if (row.sessionId !== null) await lockSession(unit, row.sessionId as SessionId);
     const execution = await lockExecution(unit, id);
     if (execution?.status !== 'queued') return { kind: 'not_due' };
-    const changed = await whatChanged(unit, execution);
-    if (changed !== undefined) return revoke(unit, execution, changed);
-    if (!(await stillAllowed(unit, execution))) return askAgain(unit, execution);
+    const verdict = await judgeAgain(unit, execution);
+    if (typeof verdict === 'string') return revoke(unit, execution, verdict);
+    if (!(await stillAllowed(unit, execution, verdict))) return askAgain(unit, execution, verdict);
     await transition(
       unit,
       execution,
@@ -64,7 +68,11 @@ export async function claimExecution(database: Database, id: ExecutionId, owner:
 }
 
 /** Keeps a claim alive. False means that the row is no longer this worker's. */
-export async function renewExecutionLease(database: Database, id: ExecutionId, owner: string): Promise<boolean> {
+export async function renewExecutionLease(
+  database: Database,
+  id: ExecutionId,
+  owner: string,
+): Promise<boolean> {
   const count = await database.read.$executeRaw`
     UPDATE executions SET lease_until = clock_timestamp() + ${EXECUTION_LEASE_MS} * interval '1 millisecond'
     WHERE id = ${id}::uuid AND status = 'running' AND lease_owner = ${owner}`;
@@ -84,17 +92,18 @@ export async function takeOverExecution(
   return count > 0 ? database.read.execution.findUnique({ where: { id } }) : null;
 }
 
-/** What is no longer as it was shown, in words; undefined when all is. */
-async function whatChanged(unit: Unit, execution: Execution): Promise<string | undefined> {
+/** The verdict of this moment, or, when something is no longer as it was shown, what that is in words. */
+async function judgeAgain(unit: Unit, execution: Execution): Promise<RuleVerdict | string> {
   const stored = targetShape.parse(execution.target);
   if (commandHash(stored, execution.command) !== execution.commandHash) {
     return 'the command or its target is not what was requested';
   }
-  let now;
+  let now: ResolvedTarget;
   try {
     now = await resolveTarget(unit.db, execution.targetSlug);
   } catch (error) {
-    return errorText(error);
+    if (!(error instanceof TargetError)) throw error;
+    return error.message;
   }
   if (commandHash(now.target, execution.command) !== execution.commandHash) {
     return `${execution.targetSlug} is reached another way now than when this was requested`;
@@ -103,15 +112,19 @@ async function whatChanged(unit: Unit, execution: Execution): Promise<string | u
     command: execution.command,
     declared: execution.declaredRisk ?? undefined,
     target: stored,
+    tags: now.tags,
     blast: blastShape.parse(execution.blast),
   });
-  if (RISKS.indexOf(verdict.risk) > RISKS.indexOf(execution.risk)) {
-    return `the rules changed: this is ${verdict.risk} now`;
-  }
-  return undefined;
+  return stricter(verdict.risk, execution.risk) === execution.risk
+    ? verdict
+    : `the rules changed: this is ${verdict.risk} now`;
 }
 
-async function stillAllowed(unit: Unit, execution: Execution): Promise<boolean> {
+async function stillAllowed(
+  unit: Unit,
+  execution: Execution,
+  verdict: RuleVerdict,
+): Promise<boolean> {
   if (execution.allowedBy === 'approval') {
     if (execution.approvalId === null) return false;
     const approval = await unit.db.approval.findUnique({
@@ -119,11 +132,15 @@ async function stillAllowed(unit: Unit, execution: Execution): Promise<boolean> 
       include: { executions: { orderBy: { createdAt: 'asc' }, select: { commandHash: true } } },
     });
     if (approval?.status !== 'approved') return false;
-    return subjectHash(approval.executions.map((covered) => covered.commandHash)) === approval.subjectHash;
+    return (
+      subjectHash(approval.executions.map((covered) => covered.commandHash)) ===
+      approval.subjectHash
+    );
   }
   if (await isPaused(unit.db)) return false;
   if (execution.allowedBy === 'class') return execution.risk === 'read_only';
   return (
+    !verdict.alwaysAsk &&
     execution.grantId !== null &&
     grantStands(unit, {
       grantId: execution.grantId,
@@ -134,13 +151,19 @@ async function stillAllowed(unit: Unit, execution: Execution): Promise<boolean> 
   );
 }
 
-async function askAgain(unit: Unit, execution: Execution): Promise<ClaimResult> {
+async function askAgain(
+  unit: Unit,
+  execution: Execution,
+  verdict: RuleVerdict,
+): Promise<ClaimResult> {
   const { approvalId } = await requestApproval(unit, {
     sessionId: execution.sessionId,
     turnId: execution.turnId,
     passId: execution.passId,
     risk: execution.risk,
     subjectHash: subjectHash([execution.commandHash]),
+    needsRole: verdict.needsRole,
+    needsPeople: verdict.needsPeople,
   });
   await transition(
     unit,
@@ -155,12 +178,19 @@ async function askAgain(unit: Unit, execution: Execution): Promise<ClaimResult> 
 }
 
 async function revoke(unit: Unit, execution: Execution, why: string): Promise<ClaimResult> {
-  await transition(unit, execution, 'queued', 'revoked', { actor: 'system', data: { why } }, {
-    endedAt: new Date(),
-    error: why,
-    continuation: 'woken',
-    continuedAt: new Date(),
-  });
+  await transition(
+    unit,
+    execution,
+    'queued',
+    'revoked',
+    { actor: 'system', data: { why } },
+    {
+      endedAt: new Date(),
+      error: why,
+      continuation: 'woken',
+      continuedAt: new Date(),
+    },
+  );
   if (execution.sessionId !== null && execution.turnId !== null) {
     await addNote(unit, {
       sessionId: execution.sessionId as SessionId,

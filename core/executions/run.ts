@@ -33,7 +33,8 @@ const REATTACH_GRACE_MS = 5 * 60_000;
 export async function runExecution(deps: RunDeps, id: ExecutionId): Promise<void> {
   const claim = await claimExecution(deps.database, id, deps.owner);
   if (claim.kind !== 'claimed') {
-    if (claim.kind !== 'not_due') log.info({ execution: id, claim: claim.kind }, 'execution not started');
+    if (claim.kind !== 'not_due')
+      log.info({ execution: id, claim: claim.kind }, 'execution not started');
     return;
   }
   await seeThrough(deps, claim.execution, 'run');
@@ -45,7 +46,11 @@ export async function resumeExecution(deps: RunDeps, id: ExecutionId): Promise<v
   if (execution !== null) await seeThrough(deps, execution, 'reattach');
 }
 
-async function seeThrough(deps: RunDeps, execution: Execution, how: 'run' | 'reattach'): Promise<void> {
+async function seeThrough(
+  deps: RunDeps,
+  execution: Execution,
+  how: 'run' | 'reattach',
+): Promise<void> {
   const id = execution.id as ExecutionId;
   const watch = new Watch(deps, execution);
   const output = new OutputFollower(deps.database, { id, owner: deps.owner, mask: deps.mask });
@@ -94,7 +99,10 @@ async function follow(
         alive: false,
       };
     }
-    log.warn({ execution: execution.id, error: end.error.message }, 'connection lost; attaching again');
+    log.warn(
+      { execution: execution.id, error: end.error.message },
+      'connection lost; attaching again',
+    );
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     pauseMs = Math.min(pauseMs * 2, REATTACH_LONGEST_MS);
     end = await deps.runner.reattach(request);

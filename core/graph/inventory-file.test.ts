@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { loadInventory, parseInventory } from './inventory-file.ts';
 import { loadOntology } from './ontology-file.ts';
-import { GraphFileError } from './yaml-source.ts';
+import { YamlFileError } from '../yaml-source.ts';
 
 const seeds = new URL('../../seeds/', import.meta.url);
 const ontology = loadOntology(fileURLToPath(new URL('ontology.yaml', seeds)));
@@ -26,7 +26,7 @@ function problemsOf(text: string): string[] {
   try {
     parseInventory(text, 'fleet.yaml', ontology);
   } catch (error) {
-    if (error instanceof GraphFileError) return error.message.split('\n');
+    if (error instanceof YamlFileError) return error.message.split('\n');
     throw error;
   }
   return [];

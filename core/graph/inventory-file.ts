@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { checkRelations, impliedHosts } from './inventory-relations.ts';
 import type { InventoryEntity, InventoryRelation, Path } from './inventory-relations.ts';
 import type { EntityType, Ontology } from './ontology-file.ts';
-import { YamlSource, listed, quote } from './yaml-source.ts';
+import { YamlSource, listed, quote } from '../yaml-source.ts';
 
 export type { InventoryEntity, InventoryRelation } from './inventory-relations.ts';
 
@@ -66,7 +66,7 @@ const requirements = {
  * it against the ontology. Entities whose type is reached by SSH need `address`; those reached by
  * `pct exec` need `pve_id` and `host`, which also makes the `hosts` relation when the file leaves it out.
  * `name` defaults to the part of the slug behind the colon, `state` to the type's first state.
- * Throws `GraphFileError` with all problems, each with line, offending value and what is allowed.
+ * Throws `YamlFileError` with all problems, each with line, offending value and what is allowed.
  */
 export function loadInventory(path: string, ontology: Ontology): Inventory {
   return inventoryFrom(YamlSource.read(path), ontology);

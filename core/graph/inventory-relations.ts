@@ -1,6 +1,6 @@
 import type { Ontology, RelationshipType } from './ontology-file.ts';
-import { listed, quote } from './yaml-source.ts';
-import type { YamlSource } from './yaml-source.ts';
+import { listed, quote } from '../yaml-source.ts';
+import type { YamlSource } from '../yaml-source.ts';
 
 /** An entity as the inventory file states it. */
 export interface InventoryEntity {

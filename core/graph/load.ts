@@ -1,4 +1,4 @@
-import type { Database, JsonInput, Unit } from '../db/database.ts';
+import type { Database, Unit } from '../db/database.ts';
 import { asId, newId, type EntityId } from '../ids.ts';
 import type { Inventory, InventoryEntity } from './inventory-file.ts';
 import type { Ontology } from './ontology-file.ts';
@@ -16,17 +16,27 @@ export interface LoadReport {
  * nothing. What the agent learned is kept: attributes that the file does not name stay, and so does a state that was
  * changed since the file last said something else. What vanished from the file is reported, not deleted.
  */
-export async function loadGraph(database: Database, ontology: Ontology, inventory: Inventory): Promise<LoadReport> {
+export async function loadGraph(
+  database: Database,
+  ontology: Ontology,
+  inventory: Inventory,
+): Promise<LoadReport> {
   return database.write(async (unit) => {
     await loadTypes(unit, ontology);
     const report: LoadReport = { added: [], updated: [], relationsAdded: 0, gone: [] };
     const ids = new Map<string, EntityId>();
-    for (const entity of inventory.entities) ids.set(entity.slug, await loadEntity(unit, entity, report));
+    for (const entity of inventory.entities)
+      ids.set(entity.slug, await loadEntity(unit, entity, report));
     for (const relation of inventory.relations) {
       const sourceId = ids.get(relation.source);
       const targetId = ids.get(relation.target);
       if (sourceId === undefined || targetId === undefined) continue;
-      const added = await relate(unit, { sourceId, type: relation.type, targetId, origin: 'inventory' });
+      const added = await relate(unit, {
+        sourceId,
+        type: relation.type,
+        targetId,
+        origin: 'inventory',
+      });
       if (added) report.relationsAdded++;
     }
     report.gone = await markGone(unit, inventory);
@@ -75,7 +85,11 @@ async function loadTypes(unit: Unit, ontology: Ontology): Promise<void> {
   }
 }
 
-async function loadEntity(unit: Unit, entity: InventoryEntity, report: LoadReport): Promise<EntityId> {
+async function loadEntity(
+  unit: Unit,
+  entity: InventoryEntity,
+  report: LoadReport,
+): Promise<EntityId> {
   const existing = await unit.db.entity.findUnique({ where: { slug: entity.slug } });
   if (existing === null) {
     const id = newId<EntityId>();
@@ -86,7 +100,7 @@ async function loadEntity(unit: Unit, entity: InventoryEntity, report: LoadRepor
         type: entity.type,
         name: entity.name,
         state: entity.state,
-        attributes: { ...entity.attributes, [FILE_STATE]: entity.state } as JsonInput,
+        attributes: { ...entity.attributes, [FILE_STATE]: entity.state },
         source: 'inventory',
       },
     });
@@ -109,7 +123,7 @@ async function loadEntity(unit: Unit, entity: InventoryEntity, report: LoadRepor
       data: {
         name: entity.name,
         state,
-        attributes: attributes as JsonInput,
+        attributes: attributes,
         goneFromFileAt: null,
         updatedAt: new Date(),
       },
@@ -137,7 +151,10 @@ async function markGone(unit: Unit, inventory: Inventory): Promise<string[]> {
   });
   const fresh = gone.filter((entity) => entity.goneFromFileAt === null).map((entity) => entity.id);
   if (fresh.length > 0) {
-    await unit.db.entity.updateMany({ where: { id: { in: fresh } }, data: { goneFromFileAt: new Date() } });
+    await unit.db.entity.updateMany({
+      where: { id: { in: fresh } },
+      data: { goneFromFileAt: new Date() },
+    });
   }
   return gone.map((entity) => entity.slug);
 }

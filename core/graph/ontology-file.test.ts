@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadOntology, parseOntology } from './ontology-file.ts';
-import { GraphFileError } from './yaml-source.ts';
+import { YamlFileError } from '../yaml-source.ts';
 
 const seed = fileURLToPath(new URL('../../seeds/ontology.yaml', import.meta.url));
 const small = `version: 1
@@ -30,7 +30,7 @@ function problemsOf(text: string): string[] {
   try {
     parseOntology(text, 'ontology.yaml');
   } catch (error) {
-    if (error instanceof GraphFileError) return error.message.split('\n');
+    if (error instanceof YamlFileError) return error.message.split('\n');
     throw error;
   }
   return [];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { YamlSource, listed, quote } from './yaml-source.ts';
+import { YamlSource, listed, quote } from '../yaml-source.ts';
 
 /** How a command gets to an entity: over SSH, by `pct exec` on its Proxmox host, or not at all. */
 export type Reach = 'ssh' | 'pct' | 'none';
@@ -82,7 +82,7 @@ type File = z.infer<typeof schema>;
 
 /**
  * Reads the ontology from a YAML file (`seeds/ontology.yaml` describes the format). Throws
- * `GraphFileError` that names file, line, the offending value and what is allowed.
+ * `YamlFileError` that names file, line, the offending value and what is allowed.
  */
 export function loadOntology(path: string): Ontology {
   return ontologyFrom(YamlSource.read(path));

@@ -24,8 +24,14 @@ export interface EntityFilter {
 const DEFAULT_LIMIT = 200;
 
 /** Entities with state, health and freshness, in one query (F1). Attributes that begin with `_` are ours and left out. */
-export async function listEntities(db: Reader, filter: EntityFilter = {}): Promise<EntityListing[]> {
-  const text = filter.text === undefined ? undefined : `%${filter.text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+export async function listEntities(
+  db: Reader,
+  filter: EntityFilter = {},
+): Promise<EntityListing[]> {
+  const text =
+    filter.text === undefined
+      ? undefined
+      : `%${filter.text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   const rows = await db.$queryRaw<Array<EntityListing>>(sql`
     SELECT e.slug, e.type, e.name, e.state, coalesce(s.health, 'unknown') AS health,
       s.checked_at AS "checkedAt", e.attributes

@@ -29,6 +29,8 @@ export type StoredTarget = z.infer<typeof targetShape>;
 export interface ResolvedTarget {
   entityId: EntityId;
   state: string;
+  /** `attributes.tags` of the entity: what rules may go by. */
+  tags: string[];
   target: StoredTarget;
 }
 
@@ -48,6 +50,7 @@ const sshAttributes = z.looseObject({
   ssh_port: z.int().optional(),
   ssh_user: z.string().optional(),
 });
+const tagged = z.looseObject({ tags: z.array(z.string()).catch([]).default([]) });
 const pctAttributes = z.looseObject({ pve_id: z.int(), host: z.string() });
 
 /**
@@ -84,6 +87,7 @@ export async function resolveTarget(db: Reader, name: string): Promise<ResolvedT
   return {
     entityId: asId<EntityId>(entity.id),
     state: entity.state,
+    tags: tagged.parse(entity.attributes).tags,
     target:
       typeOf.reach === 'pct'
         ? await containerTarget(db, entity)
@@ -154,7 +158,9 @@ async function containerTarget(db: Reader, entity: EntityRow): Promise<StoredTar
       `${entity.slug} says that it runs on "${parsed.data.host}", which is no host in the fleet graph.`,
     );
   }
-  const runnable = states.parse(host.typeOf.states).find((state) => state.name === host.state)?.runnable;
+  const runnable = states
+    .parse(host.typeOf.states)
+    .find((state) => state.name === host.state)?.runnable;
   if (runnable !== true) {
     throw new TargetError(
       'target_retired',

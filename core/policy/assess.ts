@@ -1,29 +1,35 @@
 import type { BlastRadius } from '../graph/blast-radius.ts';
 import type { StoredTarget } from '../graph/targets.ts';
-import type { Role } from '../operators.ts';
 import { classify } from './classify.ts';
 import type { Risk } from './risk.ts';
+import { applyRules, type RuleVerdict } from './rules.ts';
+import { currentRules } from './rule-store.ts';
 
 /** What is to be judged: the command, what the agent says of it, where it goes and what hangs on that. */
 export interface Subject {
   command: string;
   declared?: Risk | undefined;
   target: StoredTarget;
+  tags: readonly string[];
   blast: BlastRadius;
 }
 
-/** The whole verdict: the class with its reasons, and who has to say yes. */
-export interface Assessment {
-  risk: Risk;
-  reasons: string[];
-  /** Approval is needed even where the class or a grant would let it run. */
-  alwaysAsk: boolean;
-  needsRole: Role;
-  needsPeople: number;
-}
-
-/** Judges a command on a target: what the grammar says of it, raised by what the agent declared. Rules only ever raise (P1). */
-export function assess(subject: Subject): Assessment {
+/**
+ * Judges a command on a target: what the grammar says of it, raised by what the agent declared (P1), raised by the rules
+ * (P6). Gives the class with its reasons in words (P5), and who has to say yes.
+ */
+export function assess(subject: Subject): RuleVerdict {
   const { risk, reasons } = classify(subject.command, subject.declared);
-  return { risk, reasons, alwaysAsk: false, needsRole: 'approver', needsPeople: 1 };
+  const verdict = applyRules(
+    currentRules(),
+    {
+      slug: subject.target.slug,
+      type: subject.target.type,
+      tags: subject.tags,
+      risk,
+      blastTotal: subject.blast.total,
+    },
+    new Date(),
+  );
+  return { ...verdict, reasons: [...reasons, ...verdict.reasons] };
 }

@@ -12,7 +12,11 @@ export interface Completion {
   stillRunning: number;
 }
 
-const OPEN = ['pending_approval', 'approved', 'queued'] as const satisfies readonly ExecutionStatus[];
+const OPEN = [
+  'pending_approval',
+  'approved',
+  'queued',
+] as const satisfies readonly ExecutionStatus[];
 
 /** The outcome that a model's word stands for; one that is not known becomes partial (T6). */
 export function readOutcome(word: string): SessionOutcome {
@@ -75,7 +79,12 @@ export async function completeTask(
 }
 
 /** Cancels what has not started yet, with the approvals that it waited for. The caller holds the task's lock. */
-export async function cancelOpen(unit: Unit, sessionId: SessionId, by: string, reason: string): Promise<number> {
+export async function cancelOpen(
+  unit: Unit,
+  sessionId: SessionId,
+  by: string,
+  reason: string,
+): Promise<number> {
   const open = await unit.db.execution.findMany({
     where: { sessionId, status: { in: [...OPEN] } },
     orderBy: { createdAt: 'asc' },

@@ -31,20 +31,33 @@ export async function taskDigest(db: Reader, sessionId: SessionId): Promise<Dige
   const session = await db.session.findUnique({ where: { id: sessionId } });
   if (session === null) throw new NotFoundError('task', sessionId);
   const [statuses, permissions, targets, calls, knowledge, passes, toolCalls] = await Promise.all([
-    db.execution.groupBy({ by: ['status'], where: { sessionId }, _count: true, orderBy: { status: 'asc' } }),
+    db.execution.groupBy({
+      by: ['status'],
+      where: { sessionId },
+      _count: true,
+      orderBy: { status: 'asc' },
+    }),
     db.execution.groupBy({
       by: ['allowedBy'],
       where: { sessionId },
       _count: true,
       orderBy: { allowedBy: 'asc' },
     }),
-    db.execution.findMany({ where: { sessionId }, distinct: ['targetSlug'], select: { targetSlug: true } }),
+    db.execution.findMany({
+      where: { sessionId },
+      distinct: ['targetSlug'],
+      select: { targetSlug: true },
+    }),
     db.toolCall.findMany({
       where: { sessionId, entitySlug: { not: null }, success: true },
       distinct: ['entitySlug'],
       select: { entitySlug: true },
     }),
-    db.knowledge.findMany({ where: { sessionId }, select: { title: true }, orderBy: { createdAt: 'asc' } }),
+    db.knowledge.findMany({
+      where: { sessionId },
+      select: { title: true },
+      orderBy: { createdAt: 'asc' },
+    }),
     db.pass.aggregate({
       where: { sessionId },
       _count: true,

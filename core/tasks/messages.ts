@@ -46,7 +46,9 @@ export async function receiveMessage(
       pausedReason: null,
       failedResumes: 0,
       nudgedAt: null,
-      ...(session.endedAt === null ? {} : { endedAt: null, outcome: null, summary: null, status: 'active' }),
+      ...(session.endedAt === null
+        ? {}
+        : { endedAt: null, outcome: null, summary: null, status: 'active' }),
     },
   });
   unit.emit({ type: 'message.received', sessionId: args.sessionId, refId: messageId });
@@ -97,7 +99,8 @@ export async function editMessage(
   args: { eventId: MatrixEventId; editEventId: MatrixEventId; text: string; sender: string },
 ): Promise<'changed' | 'taken_as_new' | 'unknown'> {
   const message = await unit.db.message.findUnique({ where: { eventId: args.eventId } });
-  if (message === null || message.role !== 'operator' || message.sender !== args.sender) return 'unknown';
+  if (message === null || message.role !== 'operator' || message.sender !== args.sender)
+    return 'unknown';
   const sessionId = message.sessionId as SessionId;
   await lockSession(unit, sessionId);
   const { count } = await unit.db.message.updateMany({
@@ -125,7 +128,8 @@ export async function redactMessage(
   args: { eventId: MatrixEventId; sender: string },
 ): Promise<'cancelled' | 'too_late' | 'unknown'> {
   const message = await unit.db.message.findUnique({ where: { eventId: args.eventId } });
-  if (message === null || message.role !== 'operator' || message.sender !== args.sender) return 'unknown';
+  if (message === null || message.role !== 'operator' || message.sender !== args.sender)
+    return 'unknown';
   const sessionId = message.sessionId as SessionId;
   await lockSession(unit, sessionId);
   const { count } = await unit.db.message.updateMany({
@@ -142,7 +146,10 @@ export async function redactMessage(
       select: { id: true },
     });
     for (const { id } of queued) {
-      await unit.db.pass.update({ where: { id }, data: { state: 'cancelled', endedAt: new Date() } });
+      await unit.db.pass.update({
+        where: { id },
+        data: { state: 'cancelled', endedAt: new Date() },
+      });
       unit.emit({ type: 'pass.ended', sessionId, refId: id, data: { state: 'cancelled' } });
     }
   }

@@ -42,7 +42,7 @@ export async function openTask(
       shortId,
       entityId,
       createdBy: args.by,
-      origin: { ...args.origin } as JsonInput,
+      origin: { ...args.origin },
     },
   });
   unit.emit({ type: 'session.created', sessionId, refId: sessionId });
@@ -55,7 +55,8 @@ export async function openTask(
   });
   const turnId = await openTurn(unit, {
     sessionId,
-    cause: args.origin.kind === 'schedule' || args.origin.kind === 'api' ? args.origin.kind : 'operator',
+    cause:
+      args.origin.kind === 'schedule' || args.origin.kind === 'api' ? args.origin.kind : 'operator',
   });
   const { messageId } = await receiveMessage(unit, {
     sessionId,

@@ -15,7 +15,11 @@ export const MAX_PASS_ATTEMPTS = 5;
  * Claims the task's oldest queued pass for a worker (T4). Null when the task has one running already, or none is due. A pass
  * that finds nothing to read, because an earlier one took it in, ends here without a model call.
  */
-export async function claimPass(database: Database, sessionId: SessionId, owner: string): Promise<Pass | null> {
+export async function claimPass(
+  database: Database,
+  sessionId: SessionId,
+  owner: string,
+): Promise<Pass | null> {
   const pass = await database.write(async (unit) => {
     const session = await lockSession(unit, sessionId);
     if (session.archivedAt !== null) return null;
@@ -64,7 +68,11 @@ async function hasUnread(unit: Unit, turnId: string): Promise<boolean> {
 }
 
 /** Keeps a pass alive. False means that it is no longer this worker's: stop at once. */
-export async function renewPassLease(database: Database, passId: PassId, owner: string): Promise<boolean> {
+export async function renewPassLease(
+  database: Database,
+  passId: PassId,
+  owner: string,
+): Promise<boolean> {
   const count = await database.read.$executeRaw`
     UPDATE passes SET lease_until = clock_timestamp() + ${PASS_LEASE_MS} * interval '1 millisecond'
     WHERE id = ${passId}::uuid AND state = 'running' AND lease_owner = ${owner}`;
@@ -140,7 +148,10 @@ export async function requeueLostPasses(database: Database): Promise<SessionId[]
         await endPass(unit, {
           passId: id,
           state: 'failed',
-          error: { code: 'pass_lost', message: `The work was begun ${attempt} times and never ended.` },
+          error: {
+            code: 'pass_lost',
+            message: `The work was begun ${attempt} times and never ended.`,
+          },
         });
         unit.emit({
           type: 'error.raised',

@@ -111,7 +111,12 @@ export async function updatePlanStep(
       ...(args.executionId === undefined ? {} : { executionId: args.executionId }),
     },
   });
-  unit.emit({ type: 'plan.changed', sessionId: args.sessionId, refId: args.sessionId, data: { seq: args.seq } });
+  unit.emit({
+    type: 'plan.changed',
+    sessionId: args.sessionId,
+    refId: args.sessionId,
+    data: { seq: args.seq },
+  });
   await refreshStatus(unit, args.sessionId);
 }
 

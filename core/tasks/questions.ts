@@ -1,5 +1,12 @@
 import type { Unit } from '../db/database.ts';
-import { newId, type MatrixEventId, type PassId, type QuestionId, type SessionId, type TurnId } from '../ids.ts';
+import {
+  newId,
+  type MatrixEventId,
+  type PassId,
+  type QuestionId,
+  type SessionId,
+  type TurnId,
+} from '../ids.ts';
 import { lockSession } from './lock.ts';
 import { addNote } from './messages.ts';
 import { refreshStatus } from './status.ts';

@@ -38,7 +38,12 @@ export async function requestStop(
     });
   }
   if (passes.length > 0) {
-    unit.audit({ actor: args.by, action: 'pass.stop', sessionId: args.sessionId, data: { passes: passes.length } });
+    unit.audit({
+      actor: args.by,
+      action: 'pass.stop',
+      sessionId: args.sessionId,
+      data: { passes: passes.length },
+    });
   }
   return { stopped: passes.length };
 }

@@ -30,7 +30,11 @@ export async function openTurn(
 }
 
 /** Remembers the event that a turn's thread hangs on, once it was sent. Never changes one that is known. */
-export async function setTurnRoot(unit: Unit, turnId: TurnId, rootEvent: MatrixEventId): Promise<void> {
+export async function setTurnRoot(
+  unit: Unit,
+  turnId: TurnId,
+  rootEvent: MatrixEventId,
+): Promise<void> {
   await unit.db.turn.updateMany({ where: { id: turnId, rootEvent: null }, data: { rootEvent } });
 }
 

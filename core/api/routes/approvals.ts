@@ -50,8 +50,11 @@ export function approvalRoutes(router: Router, deps: ApiDeps): void {
   router.post('/api/v1/approvals/:id/decision', needsScope('approve'), async (ctx) => {
     const approvalId = readId<ApprovalId>(ctx.params['id'], 'approval');
     const body = await readBody(ctx, decisionBody);
-    const operator = tokenOperator(deps, ctx.state['token'] as TokenRecord);
-    const known = await deps.database.read.approval.findUnique({ where: { id: approvalId }, select: { id: true } });
+    const operator = tokenOperator(deps, ctx.state['token']);
+    const known = await deps.database.read.approval.findUnique({
+      where: { id: approvalId },
+      select: { id: true },
+    });
     if (known === null) throw new NotFoundError('approval', approvalId);
     const words = body.confirmation;
     const result = await deps.database.write((unit) =>
@@ -97,9 +100,13 @@ function answer(result: DecisionResult): Record<string, unknown> {
     case 'expired':
       throw new ApiError('approval_expired', 'It expired before a decision; nothing ran.');
     case 'needs_typed':
-      throw new ApiError('confirmation_needed', 'It is destructive, so it needs a typed confirmation.', {
-        hint: 'Send {"decision":"approve","confirmation":"I confirm"}.',
-      });
+      throw new ApiError(
+        'confirmation_needed',
+        'It is destructive, so it needs a typed confirmation.',
+        {
+          hint: 'Send {"decision":"approve","confirmation":"I confirm"}.',
+        },
+      );
     case 'not_allowed':
       throw new ApiError('decision_not_allowed', result.why);
   }

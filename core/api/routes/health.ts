@@ -11,10 +11,10 @@ export function healthRoutes(router: Router, deps: ApiDeps): void {
   });
 
   router.get('/readyz', async (ctx) => {
-    const syncAgeMs = deps.health.syncAgeMs();
+    const syncAgeMs = await syncAge(deps);
     const parts = {
       database: await databaseAnswers(deps),
-      redis: deps.health.redisReady(),
+      redis: deps.redisReady(),
       homeserver: syncAgeMs === undefined ? undefined : syncAgeMs < SYNC_STALE_MS,
     };
     const ready = Object.values(parts).every((part) => part !== false);
@@ -34,5 +34,19 @@ async function databaseAnswers(deps: ApiDeps): Promise<boolean> {
   } catch {
     // The answer says it; who watches readiness has the log for the reason.
     return false;
+  }
+}
+
+/** How long ago the bot, in whichever process, last heard from its homeserver; undefined before the first time. */
+async function syncAge(deps: ApiDeps): Promise<number | undefined> {
+  try {
+    const rows = await deps.database.read.$queryRaw<Array<{ age: number | null }>>`
+      SELECT extract(epoch FROM clock_timestamp() - max(updated_at))::float8 * 1000 AS age
+      FROM matrix_state WHERE key LIKE 'sync%'`;
+    const age = rows[0]?.age ?? undefined;
+    return age === undefined ? undefined : Math.max(0, Math.round(age));
+  } catch {
+    // Told as the database's failure already.
+    return undefined;
   }
 }

@@ -47,7 +47,10 @@ async function oneSession(db: Reader, id: SessionId, page: z.output<typeof messa
   if (session === null) throw new NotFoundError('task', id);
   const [messages, plan, questions, pendingApprovals] = await Promise.all([
     db.message.findMany({
-      where: { sessionId: id, ...(page.before === undefined ? {} : { seq: { lt: BigInt(page.before) } }) },
+      where: {
+        sessionId: id,
+        ...(page.before === undefined ? {} : { seq: { lt: BigInt(page.before) } }),
+      },
       orderBy: { seq: 'desc' },
       take: page.limit,
     }),
@@ -77,15 +80,17 @@ async function oneSession(db: Reader, id: SessionId, page: z.output<typeof messa
       status,
       note,
     })),
-    questions: questions.map(({ id: questionId, prompt, why, options, status, answer, answeredBy }) => ({
-      id: questionId,
-      prompt,
-      why,
-      options,
-      status,
-      answer,
-      answeredBy,
-    })),
+    questions: questions.map(
+      ({ id: questionId, prompt, why, options, status, answer, answeredBy }) => ({
+        id: questionId,
+        prompt,
+        why,
+        options,
+        status,
+        answer,
+        answeredBy,
+      }),
+    ),
     messages: messages.toReversed().map((message) => ({
       seq: Number(message.seq),
       role: message.role,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { LineCounter, isMap, isNode, isPair, isScalar, parseDocument } from 'yaml';
 import type { Document, Node } from 'yaml';
 import type { z } from 'zod';
-import { NomosError, errorText } from '../errors.ts';
+import { NomosError, errorText } from './errors.ts';
 
 /** One thing that is wrong in a file of the operator's. `line` and `column` count from 1. */
 export interface FileProblem {
@@ -15,10 +15,10 @@ export interface FileProblem {
 const SHOWN_PROBLEMS = 20;
 
 /**
- * An ontology or inventory file that cannot be used. The message has one line per problem, as
+ * A file of the operator's (ontology, inventory, policy) that cannot be used. The message has one line per problem, as
  * `file:line:column: what is wrong and what is allowed`; all problems of a file are told at once.
  */
-export class GraphFileError extends NomosError {
+export class YamlFileError extends NomosError {
   readonly file: string;
   /** Sorted by line and column. */
   readonly problems: readonly FileProblem[];
@@ -30,7 +30,7 @@ export class GraphFileError extends NomosError {
       .map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`);
     const rest = sorted.length - lines.length;
     super(
-      'graph_file_invalid',
+      'file_invalid',
       'operator',
       [...lines, ...(rest > 0 ? [`${file}: and ${rest} more`] : [])].join('\n'),
       { fields: { file, problems: sorted } },
@@ -57,7 +57,7 @@ export class YamlSource {
   }
 
   /**
-   * Reads a file. Throws `GraphFileError` when it cannot be read or is not YAML; duplicate keys
+   * Reads a file. Throws `YamlFileError` when it cannot be read or is not YAML; duplicate keys
    * count as not YAML.
    */
   static read(file: string): YamlSource {
@@ -66,7 +66,7 @@ export class YamlSource {
       text = readFileSync(file, 'utf8');
     } catch (error) {
       const message = `cannot be read: ${errorText(error)}`;
-      throw new GraphFileError(file, [{ line: 1, column: 1, message }]);
+      throw new YamlFileError(file, [{ line: 1, column: 1, message }]);
     }
     return YamlSource.parse(file, text);
   }
@@ -84,13 +84,13 @@ export class YamlSource {
 
   /**
    * Checks the whole file against a schema and returns what the schema makes of it. Throws
-   * `GraphFileError` with every violation at its line.
+   * `YamlFileError` with every violation at its line.
    */
   check<T>(schema: z.ZodType<T>): T {
     const result = schema.safeParse(this.#document.toJS() as unknown);
     if (result.success) return result.data;
     for (const issue of result.error.issues) this.#addIssue(issue);
-    throw new GraphFileError(this.file, this.problems);
+    throw new YamlFileError(this.file, this.problems);
   }
 
   /** Notes a problem with the value at a path; `throwIfWrong` then throws all of them. */
@@ -103,9 +103,9 @@ export class YamlSource {
     return this.#lines.linePos(this.#offsetOf(path)).line;
   }
 
-  /** Throws `GraphFileError` when a problem was noted. */
+  /** Throws `YamlFileError` when a problem was noted. */
   throwIfWrong(): void {
-    if (this.problems.length > 0) throw new GraphFileError(this.file, this.problems);
+    if (this.problems.length > 0) throw new YamlFileError(this.file, this.problems);
   }
 
   #addIssue(issue: z.core.$ZodIssue): void {

@@ -1,0 +1,188 @@
+import { startBot } from '../bot/bot.ts';
+import { createInboxHandler } from '../bot/handlers/index.ts';
+import { runProjector } from '../bot/projector/index.ts';
+import { startJobs } from '../jobs/start.ts';
+import { migrate } from '../prisma/migrate.ts';
+import { describeLoad, seed } from '../seeds/seed.ts';
+import { OpenAiChatModel } from './agent/model/client.ts';
+import { runPass } from './agent/pass.ts';
+import { SoulFile } from './agent/soul.ts';
+import { startApi } from './api/server.ts';
+import type { Config } from './config/config.ts';
+import { Database } from './db/database.ts';
+import { errorText, type NomosError } from './errors.ts';
+import { EventFeed } from './events/subscribe.ts';
+import { databaseHostKeys } from './executions/host-keys.ts';
+import { createMasker } from './executions/masking/masker.ts';
+import { createRemoteRunner } from './executions/remote/runner.ts';
+import { setLimits } from './limits.ts';
+import { log } from './log.ts';
+import { watchRules } from './policy/rule-store.ts';
+import { VERSION } from './version.ts';
+
+/** The parts of the program that can be spread over machines (design 2). */
+export const PROGRAM_ROLES = ['bot', 'jobs', 'api'] as const;
+/** One of the roles. */
+export type ProgramRole = (typeof PROGRAM_ROLES)[number];
+
+/** The program, running. */
+export interface Program {
+  /** Where the API listens, when it does. */
+  apiUrl: string | undefined;
+  /** What runs and where, for a person. */
+  describe(): string;
+  /** Resolves with the reason when a part cannot go on; never otherwise. */
+  failed: Promise<Error>;
+  /** Ends all parts, within 20 s (J7). */
+  stop(): Promise<void>;
+}
+
+const OPENAI = 'https://api.openai.com/v1';
+
+/**
+ * Starts the roles that are asked for: migrates, loads the graph, and brings up each part in turn. Throws the clear error
+ * of whatever is in the way, after ending what had been started.
+ */
+export async function startProgram(
+  config: Config,
+  roles: ReadonlySet<ProgramRole>,
+): Promise<Program> {
+  setLimits(config.limits);
+  const stack = new AsyncDisposableStack();
+  try {
+    await migrate(config.databaseUrl);
+    const database = await Database.connect(config.databaseUrl);
+    stack.defer(() => database.close());
+    log.info(describeLoad(await seed(database, config.files)));
+    const feed = await EventFeed.open(database);
+    stack.defer(() => feed.close());
+    // Every process watches the file; the one with the bot tells the lobby.
+    const tell = roles.has('bot') ? (error: NomosError) => raiseError(database, error) : () => {};
+    const rules = watchRules({
+      policy: config.files.policy,
+      ontology: config.files.ontology,
+      onFault: tell,
+    });
+    stack.defer(() => rules.stop());
+    const mask = createMasker(secretsOf(config)).mask;
+
+    const jobs = roles.has('jobs')
+      ? await bringUpJobs(config, { database, feed, mask }, stack)
+      : undefined;
+    const bot = roles.has('bot')
+      ? startBot({
+          database,
+          feed,
+          homeserverUrl: config.matrix.homeserverUrl,
+          credentials:
+            config.matrix.login.kind === 'token'
+              ? { accessToken: config.matrix.login.accessToken }
+              : config.matrix.login,
+          operators: config.operators,
+          handler: (parts) => createInboxHandler({ ...parts, languages: config.languages, mask }),
+          projector: (parts) => runProjector({ ...parts, mask }),
+        })
+      : undefined;
+    if (bot !== undefined) stack.defer(() => bot.stop());
+    const api = roles.has('api')
+      ? await startApi(
+          {
+            database,
+            operators: config.operators,
+            languages: config.languages,
+            mask,
+            version: VERSION,
+            redisReady: () => jobs?.redisReady(),
+          },
+          config.api,
+        )
+      : undefined;
+    if (api !== undefined) stack.defer(() => api.stop());
+    const parts = stack.move();
+    return {
+      apiUrl: api?.url,
+      describe: () => describe(roles, api?.url),
+      failed: new Promise((resolve) => {
+        bot?.ended.catch((error: unknown) =>
+          resolve(error instanceof Error ? error : new Error(String(error))),
+        );
+      }),
+      stop: () => parts.disposeAsync(),
+    };
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+
+async function bringUpJobs(
+  config: Config,
+  shared: { database: Database; feed: EventFeed; mask: (text: string) => string },
+  stack: AsyncDisposableStack,
+) {
+  const runner = createRemoteRunner({
+    credentials: { keyFile: config.ssh.keyFile, agentSocket: config.ssh.agentSocket },
+    knownHostsFile: config.ssh.knownHosts,
+    hostKeys: databaseHostKeys(shared.database),
+  });
+  stack.defer(() => runner.close());
+  const agent = {
+    database: shared.database,
+    feed: shared.feed,
+    model: new OpenAiChatModel({
+      baseUrl: config.model.baseUrl ?? OPENAI,
+      apiKey: config.model.apiKey,
+      models: config.model.models,
+      ...(config.model.reasoning === undefined ? {} : { reasoningEffort: config.model.reasoning }),
+    }),
+    soul: await SoulFile.open(config.files.soul),
+    streaming: config.model.streaming,
+  };
+  const jobs = await startJobs({
+    ...shared,
+    redisUrl: config.redisUrl,
+    runner,
+    runPass: (passId, signal) => runPass(agent, passId, { signal }),
+  });
+  stack.defer(() => jobs.stop());
+  return jobs;
+}
+
+/** Shows an error card in the lobby. */
+function raiseError(database: Database, error: NomosError): void {
+  database
+    .write(async (unit) =>
+      unit.emit({
+        type: 'error.raised',
+        data: {
+          code: error.code,
+          fault: error.fault,
+          message: error.message,
+          hint: error.hint ?? null,
+          retry: false,
+        },
+      }),
+    )
+    .catch((failure: unknown) =>
+      log.error({ error: errorText(failure) }, 'the lobby could not be told'),
+    );
+}
+
+/** The values that must appear nowhere (Z4). */
+function secretsOf(config: Config): string[] {
+  const { login } = config.matrix;
+  const urls = [config.databaseUrl, config.redisUrl].flatMap((url) => {
+    const { password } = new URL(url);
+    return password === '' ? [] : [decodeURIComponent(password)];
+  });
+  return [
+    config.model.apiKey,
+    login.kind === 'token' ? login.accessToken : login.password,
+    ...urls,
+  ].filter((secret) => secret.length >= 8);
+}
+
+function describe(roles: ReadonlySet<ProgramRole>, apiUrl: string | undefined): string {
+  const where = apiUrl === undefined ? '' : ` API at ${apiUrl}.`;
+  return `Nomos ${VERSION} is running (${[...roles].join(', ')}).${where}`;
+}

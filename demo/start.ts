@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { readConfig } from '../core/config/config.ts';
+import { NomosError } from '../core/errors.ts';
+import { PROGRAM_ROLES, startProgram } from '../core/program.ts';
+import { startDefaults } from './defaults.ts';
+import { lobbyRoom } from './lobby.ts';
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+/** `npm start`: whatever the environment does not name is started, then Nomos itself, and the chat page's address is printed. */
+async function start(): Promise<void> {
+  const { values } = parseArgs({ options: { 'no-open': { type: 'boolean', default: false } } });
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const ended = signalled();
+  const defaults = await startDefaults(process.env, {
+    home: process.env['NOMOS_HOME'] ?? '.nomos',
+    onProgress: say,
+  });
+  const stack = new AsyncDisposableStack();
+  stack.defer(() => defaults.stop());
+  try {
+    const config = readConfig(defaults.environment);
+    say('Nomos: starting');
+    const program = await startProgram(config, new Set(PROGRAM_ROLES));
+    stack.defer(() => program.stop());
+    const lobby = await lobbyRoom(config.databaseUrl, program.failed);
+    const page = await defaults.serveChat(() => lobby);
+    const { homeserver } = defaults;
+    say('');
+    say(program.describe());
+    for (const note of defaults.notes) say(`  · ${note}`);
+    if (page !== undefined && homeserver !== undefined) {
+      defaults.announce(page.url);
+      say('');
+      say('Chat with it in your browser (you are signed in as the operator):');
+      say(`  ${page.url}`);
+      say('');
+      say('Or in Element, with the homeserver and account:');
+      say(
+        `  ${homeserver.url}   ${homeserver.operator.userId}   password: ${homeserver.operator.password}`,
+      );
+      if (!values['no-open']) openBrowser(page.url);
+    }
+    say('');
+    say('Ctrl-C ends it, with all that it started.');
+    const reason = await Promise.race([ended, program.failed]);
+    say('Ending …');
+    if (reason instanceof Error) throw reason;
+  } finally {
+    await stack.disposeAsync();
+  }
+}
+
+function signalled(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => resolve(signal));
+    }
+  });
+}
+
+/** Opens the page where there is a desktop to open it on; elsewhere the printed address has to do. */
+function openBrowser(url: string): void {
+  if (!process.stdout.isTTY || process.env['CI'] !== undefined) return;
+  const desktop = process.platform === 'darwin' || process.env['DISPLAY'] !== undefined;
+  if (!desktop) return;
+  const opener = spawn(process.platform === 'darwin' ? 'open' : 'xdg-open', [url], {
+    stdio: 'ignore',
+    detached: true,
+  });
+  // No opener on this desktop: the address stands above.
+  opener.on('error', () =>
+    say('(Open the address yourself: there is no program here that opens it.)'),
+  );
+  opener.unref();
+}
+
+try {
+  await start();
+} catch (error) {
+  if (!(error instanceof NomosError)) throw error;
+  say(`nomos: ${error.message}`);
+  if (error.hint !== undefined) say(error.hint);
+  process.exitCode = 1;
+}
