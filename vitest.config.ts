@@ -1,5 +1,19 @@
 import { defineConfig } from 'vitest/config';
 
+/** A project on real services, which all projects of a run share (test/support/global-setup.ts). */
+function onServices(name: string, testTimeoutMs: number) {
+  return {
+    test: {
+      name,
+      include: [`test/${name}/**/*.test.ts`],
+      globalSetup: ['test/support/global-setup.ts'],
+      testTimeout: testTimeoutMs,
+      hookTimeout: 180_000,
+      env: { NOMOS_LOG_LEVEL: process.env['NOMOS_LOG_LEVEL'] ?? 'fatal' },
+    },
+  };
+}
+
 export default defineConfig({
   test: {
     projects: [
@@ -7,32 +21,13 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{bot,core,jobs,prisma,seeds,demo,scripts}/**/*.test.ts'],
+          testTimeout: 30_000,
+          env: { NOMOS_LOG_LEVEL: process.env['NOMOS_LOG_LEVEL'] ?? 'fatal' },
         },
       },
-      {
-        test: {
-          name: 'integration',
-          include: ['test/integration/**/*.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-        },
-      },
-      {
-        test: {
-          name: 'e2e',
-          include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
-        },
-      },
-      {
-        test: {
-          name: 'faults',
-          include: ['test/faults/**/*.test.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
-        },
-      },
+      onServices('integration', 60_000),
+      onServices('e2e', 120_000),
+      onServices('faults', 180_000),
     ],
   },
 });
