@@ -129,6 +129,16 @@ export class TestSshd {
     return found;
   }
 
+  /** Connections that are established now, by the kernel's table. */
+  connections(): number {
+    const port = this.endpoint.port.toString(16).toUpperCase().padStart(4, '0');
+    const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1);
+    return rows.filter((row) => {
+      const [, local, , state] = row.trim().split(/\s+/);
+      return local?.endsWith(`:${port}`) === true && state === '01';
+    }).length;
+  }
+
   /** Sends a signal to all that serve connections; the listener goes on. */
   signalSessions(signal: NodeJS.Signals): void {
     for (const pid of this.sessionPids()) signalIfThere(pid, signal);

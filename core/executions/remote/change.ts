@@ -32,6 +32,7 @@ const TRANSIENT: ReadonlySet<SshErrorCode> = new Set([
   'ssh_refused',
   'ssh_unreachable',
   'ssh_timeout',
+  'ssh_closed_early',
   'ssh_connection_lost',
   'ssh_channel_refused',
 ]);

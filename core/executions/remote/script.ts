@@ -174,12 +174,12 @@ settled() {
 }
 supervisor_ends() { exec 8<>live 9<live 8<&-; read -r x <&9; }
 gone() {
-  why=lost alive=0
+  why=lost alive=0 rest=$1
   [ "$was" = "$boot" ] || why=rebooted
   if [ $why = lost ] && read -r p started <pid; then
     { read -r l <"/proc/$p/stat"; } 2>/dev/null && { set -- \${l##*") "}; [ "\${20}" = "$started" ] || p=; }
     if [ -n "$p" ] && left; then
-      [ "$1" = keep ] || ( stop )
+      [ $rest = keep ] || ( stop )
       ! left || alive=1
     fi
   fi

@@ -84,18 +84,18 @@ export function loginError(
       );
     case 'client-socket':
       return new SshError(
-        'ssh_connection_lost',
+        'ssh_closed_early',
         `The connection to ${where(host)} broke during the login: ${cause.message}`,
         { fields, cause },
       );
     default:
       if (/lost before handshake/.test(cause.message)) {
         return new SshError(
-          'ssh_connection_lost',
+          'ssh_closed_early',
           `${where(host)} closed the connection before the SSH handshake.`,
           {
             fields,
-            hint: 'sshd does so when too many logins are under way (MaxStartups).',
+            hint: 'Is it sshd that listens on that port? It does so itself when too many logins are under way (MaxStartups).',
             cause,
           },
         );

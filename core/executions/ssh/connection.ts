@@ -133,7 +133,7 @@ function login(
       reject(
         refused ??
           new SshError(
-            'ssh_connection_lost',
+            'ssh_closed_early',
             `${where(host)} closed the connection during the login.`,
           ),
       );

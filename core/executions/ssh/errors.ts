@@ -10,6 +10,8 @@ export type SshErrorCode =
   | 'ssh_unreachable'
   /** No answer within the connect limit. */
   | 'ssh_timeout'
+  /** The host took the connection and ended it before the login was through. */
+  | 'ssh_closed_early'
   /** The host shows another key than the one that is known for it. */
   | 'ssh_host_key_changed'
   /** The host shows a key that known_hosts marks as revoked. */
@@ -24,7 +26,7 @@ export type SshErrorCode =
   | 'ssh_channel_refused'
   /** What answers is not SSH, or the wrapper's words could not be understood. */
   | 'ssh_protocol'
-  /** The link went away. */
+  /** The link went away after a request was sent, which may have arrived. */
   | 'ssh_connection_lost'
   /** This process is letting go of its connections. */
   | 'ssh_closed'
