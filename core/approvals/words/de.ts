@@ -37,17 +37,21 @@ export const de: WordList = {
     'was | warum | wieso | weshalb | wie | wann | wo | wer | wen | wem | welche | welcher | welches | soll | sollen | sollte | sollten | kann | können | könnte | könnten | darf | dürfen | ist | sind | hast | hat | habt | haben | bist | muss | müssen | wird | werden | würde | wird das | meinst | willst | weißt | geht das | passt das',
   ),
   filler: phrases(`
-    bitte | gern geschehen | hallo | hi | moin | servus | guten morgen | guten tag | guten abend | super | prima | perfekt | top | toll | klasse | genau | richtig | sehr gut | alles klar | alles gut | wunderbar | cool | spitze | ausgezeichnet
-    | also | so | nun | jetzt | sofort | direkt | umgehend | dann | mal | ruhig | doch | einfach | schnell | hm | hmm | äh | ach | ah | oh | na | wie geplant | wie besprochen | wie vorgeschlagen | ich bin sicher | bin sicher | bin bereit | hiermit | du kannst | kannst du gerne | kollege | chef | mein freund
+    bitte | gern geschehen | hallo | hi | moin | servus | guten morgen | guten tag | guten abend
+    | also | so | nun | jetzt | sofort | direkt | umgehend | dann | mal | ruhig | doch | einfach | schnell | hm | hmm | äh | ach | ah | oh | na | wie geplant | wie besprochen | wie vorgeschlagen | ich bin sicher | bin sicher | bin bereit | hiermit | kollege | chef | mein freund
   `),
+  permit: phrases('du kannst | kannst du gerne | du darfst gerne'),
+  notDenials: phrases(
+    'kein problem | keine sorge | keine einwände | kein einwand | keine ahnung | nicht sicher | weiß nicht | nicht schlecht | nicht so schlimm',
+  ),
   thanks: phrases(
-    'danke | danke dir | danke schön | dankeschön | vielen dank | besten dank | herzlichen dank | merci | thx',
+    'super | prima | perfekt | top | toll | klasse | genau | richtig | sehr gut | alles klar | alles gut | wunderbar | cool | spitze | ausgezeichnet | verstanden | danke | danke dir | danke schön | dankeschön | vielen dank | besten dank | herzlichen dank | merci | thx',
   ),
   report: phrases(
     'sag bescheid | sag mir bescheid | gib bescheid | gib mir bescheid | gib bescheid wenn fertig | sag bescheid wenn fertig | sag bescheid wenn es fertig ist | melde dich | meld dich | meld dich wenn fertig | halt mich auf dem laufenden | und berichte',
   ),
   object: phrases(
-    'das | es | der | die | den | dem | des | ein | eine | einen | dies | diese | diesen | dieses | ihn | sie | und | mit | dir | mir | damit | aus | durch | plan | befehl | befehle | schritt | schritte | änderung | änderungen | sache | vorschlag | aufgabe | auftrag | aktion',
+    'das | es | der | die | den | dem | des | dies | diese | diesen | dieses | ihn | sie | und | mit | dir | mir | damit | aus | durch | plan | befehl | befehle | schritt | schritte | änderung | änderungen | sache | vorschlag | aufgabe | auftrag | aktion',
   ),
   preposition: phrases('auf | von | vom | im | in | am | an | für | zu | zum | zur'),
   noun: phrases(

@@ -21,7 +21,7 @@ export const en: WordList = {
     | lgtm | sgtm | wfm | works for me | that works | sounds good | sounds great | sounds fine | sounds like a plan | sounds good to me
     | looks good | looks great | looks fine | looks ok | looks okay | looks good to me | looks right | seems good | seems fine
     | good idea | great idea | good plan | great plan | i like it | love it
-    | fine by me | fine with me | ok with me | okay with me | ok by me | okay by me | that's fine | thats fine | that is fine | this is fine | that's ok | that's okay | thats ok
+    | fine by me | fine with me | ok with me | okay with me | ok by me | okay by me | that's fine | that's fine by me | that's fine with me | thats fine by me | thats fine with me | thats fine | that is fine | this is fine | that's ok | that's okay | thats ok
     | i'm fine with that | im fine with that | i'm fine with it | i'm ok with that | i'm okay with that | im ok with that | i'm ok with it
     | 👍 | ✅ | ✔ | 👌 | 🆗 | 🫡 | 💯
   `),
@@ -42,7 +42,7 @@ export const en: WordList = {
       | a sec | a moment | moment | hang tight | brb | nevermind | never mind | nvm | nm
       | deny | denied | decline | declined | reject | rejected | refuse | refused | forbid | forbidden | veto | disagree | disapprove | disapproved
       | unconfirmed | unapproved | undo | revert | revoke | revoked | withdraw | withdrawn | back off | leave it | leave that | leave them | leave it alone | forget it | forget that | scrap it | scrap that
-      | drop it | rather not | better not | avoid | refrain | enough | hands off | nooo | ❌ | ✖ | 👎 | 🛑 | ✋ | 🚫 | ⛔ | 🙅 | ⏸ | ❎
+      | drop it | rather not | better not | avoid | refrain | enough | hands off | thumbs down | ❌ | ✖ | 👎 | 🛑 | ✋ | 🚫 | ⛔ | 🙅 | ⏸ | ❎
     `),
     ...negatedVerbs(
       'do',
@@ -88,24 +88,28 @@ export const en: WordList = {
     | may i | may we | may | have you | have i | have we | has | had | wdym | huh | hm what | are you sure | u sure | you sure | r u sure
   `),
   filler: phrases(`
-    please | pls | plz | plss | pleas | plaese | pleae | kindly | hey | hi | hello | yo | good morning | morning | good evening | nomos | bot | robot | mate | man | buddy | bud | bro | dude | sir | boss | friend | pal | chief | captain | my friend
-    | great | cool | nice | perfect | awesome | excellent | super | lovely | good | very good | all good | brilliant | wonderful | amazing | sweet | wow | right | exactly | indeed | correct
-    | well | so | oh | ah | uh | um | hm | hmm | mm | now | right now | right away | straight away | immediately | asap | at once | then | already | anyway | anyways | regardless | all set
+    please | pls | plz | plss | pleas | plaese | pleae | kindly | hey | hi | hello | yo | good morning | morning | good evening | nomos | bot | robot | mate | man | buddy | bud | bro | dude | sir | boss | friend | pal | chief | captain | chef | my friend | sorry
+    | well | indeed | so | oh | ah | uh | um | hm | hmm | mm | now | right now | right away | straight away | immediately | asap | at once | then | already | anyway | anyways | regardless | all set
     | i'm sure | im sure | i am sure | quite sure | i'm ready | im ready | i am ready | we're ready | ready | when ready | when you're ready | whenever you're ready | whenever you are ready | whenever ready | as planned | as proposed | as discussed | as described | as you said | as suggested | as shown
-    | you can | you may | you can just | you may just | feel free | feel free to | actually | actually yes | makes sense | got it | i trust you | trust you | at will | with it | with that | with this | with them
-    | i read it | i have read it | i've read it | it's fine | its fine | it is fine | it's ok | its ok
+    | actually | actually yes | i trust you | trust you | at will | with it | with that | with this | with them
+    | it's fine | its fine | it is fine | it's ok | its ok
     | 🙂 | 😀 | 😃 | 😄 | 😁 | 😊 | 😉 | 😅 | 🙏 | 🚀 | 🎉 | 💪 | 🤞 | 🤖 | 🔥 | ✨ | ☕ | ❤ | 🙌 | 👏 | 🥳 | 😎 | 🤝 | 🍀
   `),
+  permit: phrases('you can | you may | you can just | you may just | feel free | feel free to'),
+  notDenials: phrases(`
+    no problem | no problems | no prob | no worries | no worry | no objection | no objections | no issue | no issues | no issue from | no concerns | no doubt | no sweat | no brainer | no idea | no rush | no hurry | no matter
+    | not sure | not certain | not quite sure | don't know | dont know | can't wait | cant wait | can't say | can't decide | can't tell | never done | haven't decided | why not
+  `),
   thanks: phrases(
-    'thanks | thank you | thanks a lot | thanks so much | thank you very much | many thanks | thx | tnx | ty | tyvm | cheers | much appreciated | appreciated | appreciate it | ta',
+    'great | cool | nice | perfect | awesome | excellent | super | lovely | good | very good | all good | brilliant | wonderful | amazing | sweet | wow | right | exactly | correct | makes sense | got it | noted | understood | i see | thanks | thank you | thanks a lot | thanks so much | thank you very much | many thanks | thx | tnx | ty | tyvm | cheers | much appreciated | appreciated | appreciate it | ta',
   ),
   report: phrases(`
     let me know | lmk | let me know how it goes | let me know how it went | let me know when it's done | let me know when its done | let me know when it is done | let me know when you're done | let me know when done | let me know once done | let me know once it's done | let me know when finished | let me know when it's finished
-    | tell me when it's done | tell me when its done | tell me when done | tell me how it went | tell me how it goes | tell me when you're done | ping me when done | ping me when it's done | ping me when finished | ping me after | report back | report back when done | and report | keep me posted | keep me updated | keep me in the loop
+    | tell me when it's done | tell me when its done | tell me when done | tell me how it went | tell me how it goes | tell me when you're done | ping me when done | ping me when it's done | ping me when finished | ping me after | report back | report back when done | keep me posted | keep me updated | keep me in the loop
     | show me the result | show me the output | show me the logs after | show me the output after
   `),
   object: phrases(`
-    it | its | this | that | that's | these | those | them | the | a | an | my | our | your | and | & | with | to | up | for me | for us | again please | as is
+    it | its | this | that | that's | these | those | them | the | my | our | your | and | & | with | to | up | for me | for us | again please | as is
     | plan | command | commands | cmd | step | steps | change | changes | thing | stuff | proposal | job | task | action | actions | request | execution | operation | fix | work | script | suggestion
   `),
   preposition: phrases('on | of | in | from | for | to | at | called | named | over | inside'),

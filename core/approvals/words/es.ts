@@ -9,7 +9,7 @@ export const es: WordList = {
     sí | sip | sipi | sep | sí por favor | sí claro | sí señor | si por favor | si porfa | si claro | si señor | si dale | si adelante | si hazlo | si hacelo | si procede | si vale | si ok | si si | sí sí | si gracias | ok si | claro si | que sí | sí dale
     | claro | claro que sí | claro que si | por supuesto | desde luego | obvio | seguro
     | adelante | sigue adelante | dale | dale nomas | dale dale | venga dale | venga adelante | vamos | vamos allá | vamos alla | metele | métele | órale | orale | ándale | andale
-    | hazlo | házlo | hágalo | hacelo | hazlo ya | haslo | hacerlo | hagámoslo | ejecútalo | ejecutalo | ejecuta | ejecute | ejecutar | ejecutar todo | lánzalo | lanzalo | aplícalo | aplicalo | córrelo | correlo
+    | hazlo | házlo | hágalo | hacelo | hazlo ya | haslo | hagámoslo | ejecútalo | ejecutalo | ejecuta | ejecute | ejecutar | ejecutar todo | lánzalo | lanzalo | aplícalo | aplicalo | córrelo | correlo
     | procede | proceda | procedan | procedamos | proceder | prosigue | prosiga | continúa | continua | continúe | continue | sigue | siga | seguimos
     | aprobado | aprobada | apruebo | lo apruebo | aprobar | autorizado | autorizo | lo autorizo | permitido | concedido | acepto | aceptado | de acuerdo | estoy de acuerdo | conforme | luz verde | tienes permiso | tienes mi permiso
     | me parece bien | me parece perfecto | suena bien | se ve bien | buena idea | afirmativo | a por ello
@@ -22,7 +22,7 @@ export const es: WordList = {
   no: phrases(`
     no | nop | nope | nunca | jamás | jamas | tampoco | nada | nadie | ninguno | ninguna | ningún | ningun | ni | ni hablar | sin | para nada | de ninguna manera | de eso nada | todavía no | todavia no | aún no | aun no | ahora no | mejor no | claro que no | por supuesto que no | que no
     | espera | espere | espérate | esperate | esperá | esperar | esperemos | aguanta | un momento | un segundo | un minuto | un momentito | momento | detente | detén | deten | detener | detenlo | para ya | páralo | paralo | para eso | alto | alto ahí | quieto | stop | frena
-    | cancela | cancelar | cancelado | cancélalo | cancelalo | aborta | abortar | rechazo | rechazado | rechaza | rechazar | deniego | denegado | niego | prohibido | niega | negativo | después | despues | más tarde | mas tarde | luego | déjalo | dejalo | olvídalo | olvidalo | olvida | sáltatelo | salta | anula | anular | revoca | deshaz | deshacer | retiro
+    | cancela | cancelar | cancelado | cancélalo | cancelalo | aborta | abortar | rechazo | rechazado | rechaza | rechazar | deniego | denegado | niego | prohibido | niega | negativo | después | despues | más tarde | mas tarde | déjalo | dejalo | olvídalo | olvidalo | olvida | sáltatelo | salta | anula | anular | revoca | deshaz | deshacer | retiro
   `),
   denialOpeners: phrases(
     'por favor no | porfa no | mejor no | mejor espera | creo que no | yo no | lo siento no | perdón no',
@@ -31,20 +31,26 @@ export const es: WordList = {
     pero | solo | sólo | solamente | únicamente | unicamente | nomás | excepto | salvo | menos | aparte de | en vez | en lugar | sino | aunque | sin embargo | o | u | primero | primera | primer | segundo | segunda | tercero | tercera | último | ultimo | última | ultima | uno | dos | tres | mitad | parte | parcialmente | algunos | algunas | alguno | resto | otro | otra | otros | otras | siguiente | anterior | al menos | por lo menos | de prueba
   `),
   condition: phrases(`
-    si | cuando | después de | despues de | antes | antes de | hasta | hasta que | a menos que | siempre que | siempre y cuando | una vez | una vez que | en cuanto | mientras | con tal | depende | mañana | manana | hoy | esta noche | esta tarde | pronto | lunes | martes | miércoles | miercoles | jueves | viernes | sábado | domingo | a las | hora | horas | minutos | quizá | quizás | quizas | tal vez | a lo mejor | puede ser | puede que | creo | supongo | veremos | ya veremos | a ver | igual
+    si | cuando | luego | después de | despues de | antes | antes de | hasta | hasta que | a menos que | siempre que | siempre y cuando | una vez | una vez que | en cuanto | mientras | con tal | depende | mañana | manana | hoy | esta noche | esta tarde | pronto | lunes | martes | miércoles | miercoles | jueves | viernes | sábado | domingo | a las | hora | horas | minutos | quizá | quizás | quizas | tal vez | a lo mejor | puede ser | puede que | creo | supongo | veremos | ya veremos | a ver | igual
   `),
   asks: phrases(
-    'qué | que | por qué | por que | cómo | como | cuándo | dónde | donde | quién | quien | cuál | cual | debo | debería | deberia | puedo | puedes | podemos | podrías | podrias | puede | es | está | estás | estas seguro | hay | has | ha | tengo que | seguro que',
+    'qué | que | por qué | por que | cómo | como | dónde | donde | quién | quien | cuál | cual | debo | debería | deberia | puedo | puedes | puedes hacerlo | podemos | podrías | podrias | puede | es | está | estás | estas seguro | hay | has | ha | tengo que | seguro que',
   ),
   filler: phrases(`
-    por favor | porfa | porfis | porfavor | pf | plis | hola | buenas | buenos días | buenos dias | buenas tardes | perfecto | genial | excelente | estupendo | fantástico | fantastico | buenísimo | muy bien | todo bien | listo | exacto | exactamente | eso es | entonces | pues | ya | ahora | ahora mismo | ya mismo | inmediatamente | de una | de una vez | enseguida | amigo | jefe | tío | tio | che | hombre | eh | ah | oh | mm | como dijiste | como propones | según lo planeado | estoy seguro | estoy segura | con gusto | con confianza | tranquilo
+    por favor | porfa | porfis | porfavor | pf | plis | hola | buenas | buenos días | buenos dias | buenas tardes | entonces | pues | ya | ahora | ahora mismo | ya mismo | inmediatamente | de una | de una vez | enseguida | amigo | jefe | tío | tio | che | hombre | eh | ah | oh | mm | como dijiste | como propones | según lo planeado | estoy seguro | estoy segura | con gusto | con confianza | tranquilo
   `),
-  thanks: phrases('gracias | muchas gracias | mil gracias | te lo agradezco'),
+  permit: phrases('tú puedes'),
+  notDenials: phrases(
+    'no hay problema | no problema | no pasa nada | no sé | no se | no estoy seguro | no estoy segura | no es que | no hay prisa',
+  ),
+  thanks: phrases(
+    'perfecto | genial | excelente | estupendo | fantástico | fantastico | buenísimo | muy bien | todo bien | listo | exacto | exactamente | eso es | entendido | gracias | muchas gracias | mil gracias | te lo agradezco',
+  ),
   report: phrases(
     'avísame | avisame | avísame cuando termine | avisame cuando termine | avísame cuando acabes | avisame cuando acabe | me avisas | me avisas cuando termine | me cuentas | cuéntame | cuentame | mantenme informado',
   ),
   object: phrases(
-    'el | la | lo | los | las | un | una | y | e | con | le | esto | eso | ese | esa | este | esta | ello | plan | comando | comandos | paso | pasos | cambio | cambios | propuesta | tarea | orden | acción | accion | cosa',
+    'el | la | lo | los | las | y | e | con | le | esto | eso | ese | esa | este | esta | ello | plan | comando | comandos | paso | pasos | cambio | cambios | propuesta | tarea | orden | acción | accion | cosa',
   ),
   preposition: phrases('en | de | del | a | al | sobre | desde'),
   noun: phrases(

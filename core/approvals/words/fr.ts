@@ -11,7 +11,7 @@ export const fr: WordList = {
     | ça me va | ca me va | ça marche pour moi | ça me convient | bonne idée | ça roule
   `),
   ok: phrases(
-    "d'accord | dac | dacc | d'acc | okay | c'est bon | c bon | bon | ça marche | ca marche | très bien | bien | soit | entendu",
+    "d'accord | d accord | dac | dacc | d'acc | okay | c'est bon | c bon | bon | ça marche | ca marche | très bien | bien | soit | entendu",
   ),
   confirm: phrases(
     'je confirme | oui je confirme | je le confirme | je la confirme | je confirme bien',
@@ -35,16 +35,22 @@ export const fr: WordList = {
     "quoi | que | qu' | qu'est | est-ce | est ce | pourquoi | comment | quand | où | qui | quel | quelle | quels | quelles | dois-je | dois je | faut-il | peux-tu | peux tu | peut-on | pouvez-vous | puis-je | as-tu | es-tu | combien | c'est quoi | tu peux | tu es sûr",
   ),
   filler: phrases(`
-    s'il te plaît | s'il te plait | s'il vous plaît | s'il vous plait | stp | svp | salut | bonjour | bonsoir | coucou | parfait | super | génial | excellent | nickel | top | impeccable | exactement | très bonne idée | alors | donc | maintenant | tout de suite | immédiatement | vite | puis | là | ah | oh | euh | hum | bon alors | allez | chef | mon ami | comme prévu | comme proposé | je suis sûr | je suis sûre | voilà | sans souci | ok
+    s'il te plaît | s'il te plait | s'il vous plaît | s'il vous plait | stp | svp | salut | bonjour | bonsoir | coucou | alors | donc | maintenant | tout de suite | immédiatement | vite | puis | là | ah | oh | euh | hum | bon alors | allez | chef | mon ami | comme prévu | comme proposé | je suis sûr | je suis sûre | voilà | sans souci | ok
   `),
-  thanks: phrases('merci | merci beaucoup | merci bien | mille mercis | je te remercie'),
+  permit: phrases('vous pouvez'),
+  notDenials: phrases(
+    'pas de problème | pas de souci | pas de soucis | pas sûr | pas sûre | aucun problème | aucun souci | aucune idée | je ne sais pas | ne sais pas | pas mal',
+  ),
+  thanks: phrases(
+    'parfait | super | génial | excellent | nickel | top | impeccable | exactement | très bonne idée | compris | merci | merci beaucoup | merci bien | mille mercis | je te remercie',
+  ),
   report: phrases(
     "dis-moi quand c'est fini | dis moi quand c'est fini | préviens-moi | préviens moi | préviens-moi quand c'est fini | tiens-moi au courant | tiens moi au courant | tenez-moi au courant",
   ),
   object: phrases(
-    "le | la | les | l' | un | une | des | ce | cet | cette | ces | ça | ca | cela | ceci | et | avec | moi | plan | commande | commandes | étape | étapes | changement | changements | modification | proposition | tâche | action",
+    "le | la | les | l' | ce | cet | cette | ces | ça | ca | cela | ceci | et | avec | moi | plan | commande | commandes | étape | étapes | changement | changements | modification | proposition | tâche | action",
   ),
-  preposition: phrases("de | du | d' | sur | dans | en | à | au | aux"),
+  preposition: phrases("de | pour | du | d' | sur | dans | en | à | au | aux"),
   noun: phrases(
     'conteneur | conteneurs | container | serveur | serveurs | service | services | machine | machines | base de données | bases de données | table | configuration | paquet | paquets | disque | disques | volume | grappe | noeud | nœud | noeuds | pare-feu | règle | règles | certificat | certificats | utilisateur | dossier | fichier | fichiers | système',
   ),

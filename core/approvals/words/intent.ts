@@ -93,7 +93,7 @@ function readWith(text: string, lexicon: Lexicon): Intent {
     conditional: items.some((item) => item.kind === 'condition'),
   };
   if (cut.tokens.some((_, at) => negatesAt(cut.tokens, at, lexicon))) {
-    const denial = beginsWithNegation(cut, items, lexicon, question);
+    const denial = beginsWithNegation(cut.tokens, items, lexicon, question);
     return { ...base, negation: true, denial, bare: denial && !question && onlyRefuses(items) };
   }
   if (question || base.partial || base.conditional || cut.hidden || cut.quoted) return base;

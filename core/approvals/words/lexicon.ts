@@ -27,6 +27,7 @@ type Plain =
   | 'preposition'
   | 'object'
   | 'thanks'
+  | 'permit'
   | 'filler'
   | 'report'
   | 'service';
@@ -40,9 +41,8 @@ export interface Lexicon {
   readonly meanings: ReadonlyMap<string, Meaning>;
   /** Phrases that negate. */
   readonly negations: ReadonlySet<string>;
-  /** Single negating words with doubled letters taken out: "nooo" is "no". */
-  readonly squeezedNegations: ReadonlySet<string>;
   readonly denialOpeners: ReadonlySet<string>;
+  readonly notDenials: ReadonlySet<string>;
   readonly asks: ReadonlySet<string>;
   /** Whether a word stands in any list, alone or within a phrase. */
   readonly isKnown: (word: string) => boolean;
@@ -60,6 +60,7 @@ const ORDER: readonly Exclude<Plain, 'service'>[] = [
   'yes',
   'ok',
   'thanks',
+  'permit',
   'report',
   'preposition',
   'object',
@@ -82,9 +83,9 @@ export function lexiconOf(languages: readonly Language[]): Lexicon {
   return lexicon;
 }
 
-/** Takes doubled letters out: "nooope" and "nope" become one. */
-export function squeeze(word: string): string {
-  return word.replace(/(.)\1+/gu, '$1');
+/** Takes drawn-out letters in: three and more anywhere, two at the end ("nooope", "yess"). */
+export function shorten(word: string): string {
+  return word.replace(/(.)\1{2,}/gu, '$1').replace(/(.)\1+$/u, '$1');
 }
 
 function build(languages: readonly Language[]): Lexicon {
@@ -108,7 +109,7 @@ function build(languages: readonly Language[]): Lexicon {
   for (const kind of ORDER) {
     for (const phrase of keys((list) => list[kind])) add(phrase, { kind });
     // Actions and counts are more exact than the nouns and articles that they are made of.
-    if (kind === 'thanks') addExact(lists, key, add);
+    if (kind === 'permit') addExact(lists, key, add);
   }
   for (const service of SERVICES) add(fold(service), { kind: 'service' });
 
@@ -117,7 +118,7 @@ function build(languages: readonly Language[]): Lexicon {
     longest,
     meanings,
     negations,
-    squeezedNegations: new Set([...negations].filter((word) => !word.includes(' ')).map(squeeze)),
+    notDenials: new Set(keys((list) => list.notDenials)),
     denialOpeners: new Set(keys((list) => list.denialOpeners)),
     asks: new Set(keys((list) => list.asks)),
     isKnown: (word) => words.has(word),

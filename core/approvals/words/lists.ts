@@ -32,7 +32,7 @@ export type ActionGroup =
 export interface WordList {
   /** Approve by themselves. */
   readonly yes: readonly string[];
-  /** Approve, but are also said to mean "understood": not with mere thanks beside them. */
+  /** Approve, but are also said to mean "understood": not with {@link thanks} beside them. */
   readonly ok: readonly string[];
   /** The typed confirmation (A3). What is confirmed may follow. */
   readonly confirm: readonly string[];
@@ -42,15 +42,19 @@ export interface WordList {
   readonly no: readonly string[];
   /** Two-word openings of a denial whose first word is not a negation: "please don't". */
   readonly denialOpeners: readonly string[];
+  /** Openings with a negation in them that refuse nothing: "no problem", "not sure". */
+  readonly notDenials: readonly string[];
   /** Part of what waits, or something else than what waits: "only", "but", "first", "instead". */
   readonly partial: readonly string[];
   /** Conditions, times and doubts: "if", "after", "tomorrow", "maybe". */
   readonly condition: readonly string[];
   /** Words a question begins with. */
   readonly asks: readonly string[];
+  /** Leave to do something; said of a fact after "I confirm", so not part of a confirmation. */
+  readonly permit: readonly string[];
   /** Politeness, address, interjections: they change nothing. */
   readonly filler: readonly string[];
-  /** Thanks. */
+  /** Thanks, praise and "I see": beside a weak yes they end a talk more often than they approve. */
   readonly thanks: readonly string[];
   /** Wishes for a report afterwards: "let me know how it went". They change nothing. */
   readonly report: readonly string[];

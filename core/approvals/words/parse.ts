@@ -1,4 +1,4 @@
-import type { Lexicon, Meaning } from './lexicon.ts';
+import { shorten, type Lexicon, type Meaning } from './lexicon.ts';
 import type { Token } from './tokens.ts';
 
 /** What one piece of a message turned out to be. */
@@ -55,11 +55,6 @@ function single(token: Token, lexicon: Lexicon): { kind: 'name' | 'unknown' } | 
   return { kind: 'unknown' };
 }
 
-/** "yesss", "yeees", "okkk": letters drawn out at the end, or three and more anywhere. */
-function shorten(word: string): string {
-  return word.replace(/(.)\1{2,}/gu, '$1').replace(/(.)\1+$/u, '$1');
-}
-
 /** Spanish "si" without its accent is yes only where nothing follows it that it could condition. */
 function loneSi(tokens: readonly Token[], at: number, lexicon: Lexicon): boolean {
   if (tokens[at]?.text !== 'si' || !lexicon.languages.includes('es')) return false;
@@ -74,7 +69,7 @@ export function isYes(item: Item): boolean {
 
 /** Politeness and the like: changes nothing wherever it stands. */
 export function isPassive(item: Item): boolean {
-  return item.kind === 'filler' || item.kind === 'thanks' || item.kind === 'report';
+  return ['filler', 'thanks', 'report'].includes(item.kind);
 }
 
 /** Names what is meant: a target, a kind of thing, an action, a number of cards. */

@@ -28,7 +28,9 @@ export interface Tokens {
   readonly hidden: boolean;
 }
 
-const QUESTION = /[?¿？؟⁇⁈⁉❓❔]/u;
+const QUESTION = /[?¿？؟⁇⁈⁉❓❔\u037e]/u;
+/** Letters that normalisation turns into ordinary ones: not what an operator types. */
+const DISGUISED = /[\u212a\u212b\u1fef]/u;
 const QUOTE = /["“”„‟«»‹›❝❞〝〞＂]|^[ \t]*>/mu;
 const APOSTROPHES = /[’‘ʼ′＇´‛]/gu;
 const INNER_BACKTICK = /(?<=\p{L})`(?=\p{L})/gu;
@@ -39,9 +41,11 @@ const HIDDEN =
 const SMILE = /^(?:[:;=]'?-?[)D\]]+|x[D]+|\^_?\^|<3|\\o\/|:-?[pP])$/u;
 const FROWN = /[:;=]'?-?[(|\\[]/u;
 const EMPHASIS = /(?<=^|\s)[*_]{1,3}(?=[^\s*_])|(?<=[^\s*_])[*_]{1,3}(?=$|[\s.,!])/gu;
-const EDGE = /^[.,;:!?¿¡…()–—·]+|[.,;:!?¿¡…()–—·-]+$/gu;
+const BREAKS = '.,;:!?¿¡…()–—·';
 const TIME = /^(?:\d{1,2}[:.h]\d{0,2}|\d{1,2})(?:am|pm|uhr|h)$|^\d{1,2}[:.h]\d{2}$|^\d{1,2}h$/u;
+const WORD = /^\p{L}[\p{L}']*$/u;
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}:._@-]*$/u;
+const PATH = /^(?:\/|(?=[^\d]*\d))[\p{L}\p{N}][\p{L}\p{N}:._@/-]*$/u;
 const ELISION = /^(l|d|n|j|c|qu|s|t|m)'(\p{L}.*)$/u;
 
 /** Cuts a message into tokens. `known` says whether a word is in the lists. Linear in its length. */
@@ -65,7 +69,8 @@ export function tokenize(
     afterBreak = true;
     for (const chunk of line.replace(EMPHASIS, '').split(/\s+/u)) {
       if (chunk === '') continue;
-      if (/^'|'$/.test(chunk.replace(EDGE, '')) && !/n'$/.test(chunk)) quoted = true;
+      const inner = trimmed(chunk);
+      if (inner.startsWith("'") || (inner.endsWith("'") && !inner.endsWith("n'"))) quoted = true;
       for (const piece of chunk.split(/(?<=[,;!…])/u)) {
         afterBreak = addPiece(tokens, piece, afterBreak, elisions, known);
       }
@@ -76,7 +81,7 @@ export function tokenize(
     question: QUESTION.test(message),
     quoted,
     trailing: /(?:…|\.\.)\s*$/u.test(bare),
-    hidden: bare.length !== text.length,
+    hidden: bare.length !== text.length || DISGUISED.test(message),
   };
 }
 
@@ -104,31 +109,42 @@ function addPiece(
     push(piece, 'emoji', afterBreak);
     return false;
   }
-  const core = piece.replace(EDGE, '');
-  const opens = afterBreak || /^[.,;:!?¿¡…()–—]/u.test(piece);
-  const closes = /[.,;:!?¿¡…()–—]$/u.test(piece);
+  const core = trimmed(piece);
+  const opens = afterBreak || BREAKS.includes(piece.charAt(0));
+  const closes = BREAKS.includes(piece.slice(-1));
   if (core === '') return opens || closes || /^[-–—]+$/u.test(piece);
 
-  const parts = core.split(/[-./]/u);
-  if (/^\p{L}[\p{L}']*$/u.test(core)) {
-    const elided = elisions ? ELISION.exec(core.toLowerCase()) : null;
-    if (elided) {
-      push(`${elided[1]}'`, 'word', opens);
-      push(elided[2] ?? '', 'word', false);
-    } else push(core, 'word', opens);
-  } else if (parts.length > 1 && parts.every((part) => known(fold(part)))) {
+  const parts = core.split(/[-./]/u).map((part) => (elisions ? elided(part) : [part]));
+  if (WORD.test(core) || (parts.length > 1 && parts.flat().every((part) => known(fold(part))))) {
     const breaks = !core.includes('-');
-    parts.forEach((part, index) => push(part, 'word', index === 0 ? opens : breaks));
-  } else {
-    push(core, kindOf(core), opens);
-  }
+    parts.forEach(([first = '', second], index) => {
+      push(first, 'word', index === 0 ? opens : breaks);
+      if (second !== undefined) push(second, 'word', false);
+    });
+  } else push(core, kindOf(core), opens);
   return closes;
+}
+
+/** Without punctuation at either end, and without dashes at the end ("-n" stays an option). */
+function trimmed(piece: string): string {
+  let start = 0;
+  let end = piece.length;
+  while (start < end && BREAKS.includes(piece.charAt(start))) start += 1;
+  while (end > start && (BREAKS.includes(piece.charAt(end - 1)) || piece[end - 1] === '-'))
+    end -= 1;
+  return piece.slice(start, end);
+}
+
+/** French "l'upgrade" and "qu'est" are two words. */
+function elided(word: string): readonly string[] {
+  const [, prefix, stem] = ELISION.exec(word.toLowerCase()) ?? [];
+  return prefix === undefined || stem === undefined ? [word] : [`${prefix}'`, stem];
 }
 
 function kindOf(core: string): Token['kind'] {
   if (TIME.test(core.toLowerCase())) return 'time';
   if (/^\d{1,2}$/.test(core)) return 'small';
-  return NAME.test(core) ? 'name' : 'other';
+  return NAME.test(core) || PATH.test(core) ? 'name' : 'other';
 }
 
 /**
