@@ -1,5 +1,5 @@
 import { InMemoryFs } from 'just-bash';
-import type { ByteString, CpOptions, FileContent, FsStat, RmOptions } from 'just-bash';
+import type { CpOptions, FileContent, FsStat, RmOptions } from 'just-bash';
 
 type ReadOptions = Parameters<InMemoryFs['readFile']>[1];
 type WriteOptions = Parameters<InMemoryFs['writeFile']>[2];
@@ -53,12 +53,6 @@ export class MachineFs extends InMemoryFs {
 
   override async readFile(path: string, options?: ReadOptions): Promise<string> {
     return this.#computed.get(path)?.() ?? super.readFile(path, options);
-  }
-
-  override async readFileBytes(path: string): Promise<ByteString> {
-    const computed = this.#computed.get(path);
-    if (computed) await super.writeFile(path, computed());
-    return super.readFileBytes(path);
   }
 
   override async readFileBuffer(path: string): Promise<Uint8Array> {

@@ -9,6 +9,12 @@ const SLOW = new Set(['apt', 'apt-get', 'ping', 'journalctl', 'pct', 'systemctl'
 /** Commands that start another one from their words. */
 const PREFIXES = new Set(['sudo', 'nice', 'ionice', 'timeout', 'env', 'time']);
 
+/**
+ * What would notice the rewriting: redirections of the whole shell, variables that tell about the statement before, and `set -u`,
+ * which this shell does not let end a script from within a group.
+ */
+const LOOKS_BACK = /\bexec\b|PIPESTATUS|LINENO|BASH_COMMAND|\$\{?_\b|\bset\s+-\w*u|nounset/;
+
 interface Outputs {
   readonly stdout: string;
   readonly stderr: string;
@@ -22,6 +28,7 @@ interface Outputs {
  * nothing slow in it, or when the rewritten text would not mean exactly the same.
  */
 export function withLiveOutput(script: string, outputs: Outputs): string {
+  if (LOOKS_BACK.test(script)) return script;
   let tree: ScriptNode;
   try {
     tree = parse(script);

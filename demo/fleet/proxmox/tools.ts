@@ -162,6 +162,11 @@ function resource(
   if (inner === 'lxc') return lxcs;
   if (inner === 'qemu') return qemus;
   if (inner === 'storage') return stores;
+  if (inner === 'network') {
+    return [
+      { iface: 'vmbr0', type: 'bridge', cidr: `${machine.spec.address}/24`, gateway: '10.20.0.1' },
+    ];
+  }
   if (inner === 'status')
     return {
       uptime: Math.floor((Date.now() - machine.bootedAtMs) / 1000),

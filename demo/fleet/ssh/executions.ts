@@ -10,8 +10,8 @@ export interface Follower {
   finish(): void;
 }
 
-/** Ended executions whose whole output is kept; of older ones only the end of it is. */
-const KEPT_RUNS = 64;
+/** Output of ended executions that is kept whole, in bytes; of the oldest beyond that only the end is. */
+const KEPT_BYTES = 16 * 1024 * 1024;
 /** What is kept of each stream of an older one, in bytes. */
 const KEPT_TAIL = 4_096;
 /** Exit code of a command that a signal ended. */
@@ -36,6 +36,7 @@ export class Executions {
   readonly #shell: Shell;
   readonly #claims = new Map<string, Run | 'void'>();
   readonly #ended: Run[] = [];
+  #keptBytes = 0;
 
   constructor(shell: Shell) {
     this.#shell = shell;
@@ -118,9 +119,18 @@ export class Executions {
       follower.finish();
     }
     run.followers.clear();
+    this.#keep(run);
+  }
+
+  #keep(run: Run): void {
     this.#ended.push(run);
-    const old = this.#ended.length > KEPT_RUNS ? this.#ended.shift() : undefined;
-    if (old) old.chunks = (['stdout', 'stderr'] as const).flatMap((stream) => tail(old, stream));
+    this.#keptBytes += run.bytes.stdout + run.bytes.stderr;
+    while (this.#keptBytes > KEPT_BYTES) {
+      const oldest = this.#ended.shift();
+      if (!oldest) break;
+      this.#keptBytes -= oldest.bytes.stdout + oldest.bytes.stderr;
+      oldest.chunks = (['stdout', 'stderr'] as const).flatMap((stream) => tail(oldest, stream));
+    }
   }
 }
 
