@@ -32,7 +32,7 @@ describe('executions that a machine remembers', { timeout: 20_000 }, () => {
       executions.attach(id, again);
       return again.said;
     };
-    const [oldest = '', newest = ''] = [ids[0] ?? '', ids[8] ?? ''];
+    const [oldest, newest] = [ids[0] ?? '', ids[8] ?? ''];
     const old = await read(oldest);
     expect(old.length).toBeLessThan(6_000);
     expect(old).toMatch(/^nomos1 attached bash\nO 4096\n/);
