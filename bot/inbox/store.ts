@@ -68,7 +68,7 @@ export async function storeBatch(
       const last = await storeRoom(unit, room, context);
       if (last !== undefined) newest.set(room.roomId, last);
     }
-    for (const invitation of batch.invited) await storeInvitation(unit, invitation);
+    for (const invitation of batch.invited) await storeInvitation(unit, invitation, context);
     await unit.db.matrixRoom.updateMany({
       where: { roomId: { in: batch.left } },
       data: { membership: 'leave' },
@@ -199,11 +199,19 @@ async function tellMissing(unit: Unit, roomId: RoomId, missing: NomosError): Pro
   });
 }
 
-async function storeInvitation(unit: Unit, invitation: Invitation): Promise<void> {
+async function storeInvitation(
+  unit: Unit,
+  invitation: Invitation,
+  context: StoreContext,
+): Promise<void> {
   const { roomId, inviter, direct, encrypted } = invitation;
+  const known = await unit.db.matrixRoom.findUnique({ where: { roomId } });
   await saveRoom(unit, roomId, {
     membership: 'invite',
     ...(encrypted ? { encrypted } : {}),
     state: { inviter, direct },
   });
+  // Recorded with the invitation, so that no crash between refusing it and writing it down loses the entry.
+  if (known?.membership === 'invite' || context.isOperator(inviter)) return;
+  unit.audit({ actor: inviter, action: 'invite.refused', subject: roomId });
 }

@@ -21,7 +21,7 @@ export interface ArrivalOptions {
 }
 
 /**
- * Answers what waits: an operator's invitation is accepted, anyone else's refused and written to the audit log (T12); a
+ * Answers what waits: an operator's invitation is accepted, anyone else's (on record since it was stored, T12) refused; a
  * room that the bot is in and knows nothing about is looked at. Driven by rows, so that it can be called at any time and
  * again after a crash. Throws only when the token is refused or the database is away.
  */
@@ -69,15 +69,9 @@ async function answer(row: MatrixRoom, options: ArrivalOptions): Promise<void> {
   await persist('refusing an invitation', signal, () =>
     client.doRequest('POST', `/_matrix/client/v3/rooms/${room}/leave`, null, {}),
   );
-  await database.write(async (unit) => {
-    await saveRoom(unit, asId<RoomId>(row.roomId), { membership: 'leave' });
-    unit.audit({
-      actor: inviter ?? 'system',
-      action: 'invite.refused',
-      subject: row.roomId,
-      data: { roomId: row.roomId },
-    });
-  });
+  await database.write(async (unit) =>
+    saveRoom(unit, asId<RoomId>(row.roomId), { membership: 'leave' }),
+  );
 }
 
 const membersShape = z.looseObject({ joined: z.record(z.string(), z.unknown()) });

@@ -2,6 +2,7 @@
  * People in tests: clients that are not ours (matrix-js-sdk), and the homeserver's own account of what is in a room.
  */
 import { type MatrixClient, ClientEvent, type MatrixEvent, createClient } from 'matrix-js-sdk';
+import { logger } from 'matrix-js-sdk/lib/logger.js';
 import { type UserId, asId } from '../../core/ids.ts';
 import type { MatrixAccount } from '../../demo/services/matrix-accounts.ts';
 
@@ -24,6 +25,10 @@ const silent = {
   error() {},
   getChild: () => silent,
 };
+
+// Parts of the SDK log to one logger of all clients, which is loglevel's behind a narrower type.
+const loglevel = Object.assign(logger, { methodFactory: () => () => {}, log() {} });
+(loglevel as typeof loglevel & { rebuild(): void }).rebuild();
 
 /** A person with a Matrix client. */
 export class Person {
@@ -73,16 +78,21 @@ export class Person {
   }
 
   /** An event of a room that satisfies `wanted`, already seen or still to come. */
-  async event(roomId: string, wanted: (event: RawEvent) => boolean): Promise<RawEvent> {
+  async event(
+    roomId: string,
+    wanted: (event: RawEvent) => boolean,
+    timeoutMs?: number,
+  ): Promise<RawEvent> {
     return this.until(
       () => this.#seen.find((event, index) => this.#rooms[index] === roomId && wanted(event)),
       'an event',
+      timeoutMs,
     );
   }
 
   /** The first message of a room with this body. */
-  async message(roomId: string, body: string): Promise<RawEvent> {
-    return this.event(roomId, (event) => event.content['body'] === body);
+  async message(roomId: string, body: string, timeoutMs?: number): Promise<RawEvent> {
+    return this.event(roomId, (event) => event.content['body'] === body, timeoutMs);
   }
 
   /** Says something, maybe in a thread. Gives the event's id. */
