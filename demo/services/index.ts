@@ -20,6 +20,8 @@ export type { MatrixAccount, MatrixSession } from './matrix-accounts.ts';
 export interface EmbeddedOptions {
   /** NOMOS_HOME: packages, logs and the state of the services. Made if it is not there. */
   readonly home: string;
+  /** The folder with the Python packages, for several homes to share. Default: `home`. */
+  readonly packages?: string;
   readonly need: {
     readonly postgres: boolean;
     readonly redis: boolean;
@@ -77,10 +79,14 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       options.onProgress(`${name}: ended the one that an earlier run left`);
     }
     const { need, ports = {} } = options;
+    const packages = resolve(options.packages ?? options.home);
     const needPython = need.homeserver || (need.redis && serverOnPath() === undefined);
     const python = needPython
-      ? ensurePython({ home, onProgress: (text) => options.onProgress(`Python packages: ${text}`) })
-      : Promise.resolve({ dir: pythonDir(home), python: '' });
+      ? ensurePython({
+          home: packages,
+          onProgress: (text) => options.onProgress(`Python packages: ${text}`),
+        })
+      : Promise.resolve({ dir: pythonDir(packages), python: '' });
     const started = await allOrFirstError([
       need.postgres
         ? timed('PostgreSQL', options, () =>

@@ -46,8 +46,13 @@ export async function main(argv) {
 }
 
 function program(command, args) {
-  if (command === 'test') return { script: 'scripts/test.ts', args };
-  return { script: 'core/main.ts', args: command === 'run' ? args : [command, ...args] };
+  const scripts = {
+    start: 'demo/start.ts',
+    demo: 'demo/play.ts',
+    test: 'scripts/test.ts',
+    run: 'core/main.ts',
+  };
+  return { script: scripts[command], args };
 }
 
 async function prepare(command, args, home, settings) {
