@@ -76,6 +76,11 @@ function compile(text: string): Spec {
   return spec;
 }
 
+/** Throws a TypeError when an option specification is malformed: tables are checked when they are loaded. */
+export function checkSpecification(text: string): void {
+  compile(text);
+}
+
 /** Takes a command line apart by the options that `text` allows. Never throws on a command line. */
 export function readOptions(args: readonly Arg[], text: string, reading: Reading = {}): Options {
   const spec = compile(text);

@@ -2,7 +2,7 @@
 import { changes, destroys, isKnown, mayBeOption, shown } from '../model.ts';
 import type { Arg, Call, Check, Finding, HoleKind, Rule, Shell } from '../model.ts';
 import { reading } from '../paths.ts';
-import { readOptions } from './options.ts';
+import { checkSpecification, readOptions } from './options.ts';
 import type { Options } from './options.ts';
 
 /** What the operands of a reading program are. */
@@ -33,6 +33,7 @@ export interface Reads {
 
 /** A program that only reads, with the options that leave it so. */
 export function reads(spec: string, how: Reads = {}): Rule {
+  checkSpecification(spec);
   const check: Check = (call, shell) => {
     const read = readOptions(call.args, spec, { anyOptionHarmless: how.anyOption ?? false });
     return [
@@ -107,6 +108,7 @@ export interface Verbs {
 
 /** A program with verbs (`systemctl status`): those in the table read, others change. */
 export function verbs(how: Verbs): Rule {
+  checkSpecification(how.globals ?? '');
   const table = new Map(Object.entries(how.read).flatMap(([names, rule]) => names.split(' ').map((name) => [name, rule] as const)));
   const check: Check = (call, shell) => {
     const read = readOptions(call.args, how.globals ?? '', { stopAtOperand: true });

@@ -1,0 +1,42 @@
+/** Certificates and keys: what is public may be read, what touches a private key may not. */
+import { changes, isKnown, shown } from '../model.ts';
+import type { Check } from '../model.ts';
+import { has, readOptions, valuesOf } from './options.ts';
+import { each, problems, reads, readsFile } from './rules.ts';
+import type { Table } from './rules.ts';
+
+/** openssl: certificates are public; whatever touches a private key prints or makes one. */
+const openssl: Check = (call, shell) => {
+  const [verb, ...rest] = call.args;
+  const spec = OPENSSL[verb?.value ?? ''];
+  const words = call.args.filter((arg) => isKnown(arg) && /[/.]/.test(arg.value));
+  const secret = words.flatMap((arg) => readsFile(arg, shell));
+  if (spec === undefined) return [changes(`openssl ${shown(verb ?? '')} is not known to only read`), ...secret.filter((finding) => finding.risk === 'destructive')];
+  const read = readOptions(rest, spec);
+  return [...problems(`openssl ${verb?.value}`, read), ...valuesOf(read, '-in', '-CAfile', '-cert').flatMap((arg) => readsFile(arg, shell)), ...secret.filter((finding) => finding.risk === 'destructive')];
+};
+
+
+const OPENSSL: Readonly<Record<string, string>> = {
+  x509: '=in: =noout =text =dates =startdate =enddate =subject =issuer =serial =fingerprint =hash =subject_hash =issuer_hash =email =ocsp_uri =modulus =purpose =pubkey =inform: =checkend: =checkhost: =checkip: =ext: =nameopt: =certopt: =sha256 =sha1 =md5 =sha512 =alias =trustout',
+  s_client: '=connect: =servername: =showcerts =brief =tls1_2 =tls1_3 =tls1_1 =starttls: =verify_return_error =verify_hostname: =CAfile: =alpn: =status =prexit =quiet =4 =6 =no_ign_eof =ign_eof =verify: =cipher: =name:',
+  verify: '=CAfile: =untrusted: =verbose =purpose: =crl_check =partial_chain =show_chain',
+  version: '=a =v =b =d =o =f',
+  ciphers: '=v =V =s =tls1_2 =tls1_3',
+  req: '=in: =noout =text =subject =verify =pubkey =modulus',
+  crl: '=in: =noout =text =issuer =lastupdate =nextupdate =inform:',
+  list: '=commands =digest-commands =cipher-commands =providers',
+  rand: '=hex =base64',
+  dgst: '=sha256 =sha1 =sha512 =md5 =r',
+};
+
+export const keys: Table = {
+  openssl: { check: openssl },
+  'ssh-keygen': reads('-vB -l -f:@ -E: -F:', {
+    operands: 'none',
+    also: (read) => (has(read, '-l', '-F', '-B') ? [] : [changes('ssh-keygen makes or changes keys')]),
+  }),
+  'ssh-keyscan': reads('-46cHv -p: -t: -T:'),
+  'ssh-add': reads('-lLq -E:', { also: (read) => (has(read, '-l', '-L') ? [] : [changes('ssh-add changes the agent')]) }),
+  ...each('certbot', reads('-n --non-interactive', { also: (read) => (/^(certificates|plugins|show_account)$/.test(read.operands[0]?.value ?? '') ? [] : [changes('certbot obtains or changes certificates')]) })),
+};
