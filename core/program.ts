@@ -1,6 +1,6 @@
 import { startBot } from '../bot/bot.ts';
-import { createInboxHandler } from '../bot/handlers/index.ts';
-import { runProjector } from '../bot/projector/index.ts';
+import { createHandler } from '../bot/handlers/index.ts';
+import { Projector } from '../bot/projector/projector.ts';
 import { startJobs } from '../jobs/start.ts';
 import { migrate } from '../prisma/migrate.ts';
 import { describeLoad, seed } from '../seeds/seed.ts';
@@ -37,6 +37,8 @@ export interface Program {
   stop(): Promise<void>;
 }
 
+/** What clients put before a message that mentions the bot. */
+const BOT_NAME = 'Nomos';
 const OPENAI = 'https://api.openai.com/v1';
 
 /**
@@ -79,8 +81,19 @@ export async function startProgram(
               ? { accessToken: config.matrix.login.accessToken }
               : config.matrix.login,
           operators: config.operators,
-          handler: (parts) => createInboxHandler({ ...parts, languages: config.languages, mask }),
-          projector: (parts) => runProjector({ ...parts, mask }),
+          handler: (parts) =>
+            createHandler({
+              ...parts,
+              languages: config.languages,
+              botName: BOT_NAME,
+              timeZone: config.timeZone,
+            }),
+          projector: (parts) =>
+            new Projector({
+              ...parts,
+              timeZone: config.timeZone,
+              streaming: config.model.streaming,
+            }).run(parts.signal),
         })
       : undefined;
     if (bot !== undefined) stack.defer(() => bot.stop());

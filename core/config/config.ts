@@ -38,6 +38,8 @@ export interface Config {
     agentSocket: string | undefined;
   };
   languages: Array<'en' | (typeof EXTRA_LANGUAGES)[number]>;
+  /** IANA name of the zone in which times are shown. */
+  timeZone: string;
   api: { host: string; port: number };
   limits: Limits;
 }
@@ -79,6 +81,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     },
     ssh: ssh(settings, problems, environment),
     languages: languages(settings, problems),
+    timeZone: timeZone(settings, problems),
     api: listen(settings, problems),
     limits: limits(settings, problems),
   };
@@ -218,6 +221,15 @@ function languages(settings: Settings, problems: Problems): Config['languages'] 
     }
   }
   return ['en', ...known];
+}
+
+function timeZone(settings: Settings, problems: Problems): string {
+  const given = settings.NOMOS_TIMEZONE;
+  if (given === undefined) return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (given !== 'UTC' && !Intl.supportedValuesOf('timeZone').includes(given)) {
+    problems.add('NOMOS_TIMEZONE', 'is no time zone', given);
+  }
+  return given;
 }
 
 function listen(settings: Settings, problems: Problems): Config['api'] {

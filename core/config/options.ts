@@ -128,6 +128,12 @@ export const OPTIONS = [
     otherwise: 'English alone',
   },
   {
+    name: 'NOMOS_TIMEZONE',
+    meaning: 'The zone in which times are shown.',
+    allowed: 'a name such as Europe/Berlin, or UTC',
+    otherwise: "the machine's own zone",
+  },
+  {
     name: 'NOMOS_STREAMING',
     meaning: 'Whether the final answer appears while it is being written.',
     allowed: 'on, off',
