@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { passwordLogin } from '../services/matrix-accounts.ts';
 import { choosePort } from '../services/ports.ts';
 import { readState, writeState } from '../services/state.ts';
@@ -45,9 +45,10 @@ interface ChatState {
  * headers, and the key moves into a cookie that only this origin's own pages send.
  */
 export async function startChatPage(options: ChatPageOptions): Promise<ChatPage> {
-  mkdirSync(options.home, { recursive: true });
-  const files = loadFiles(await buildChatPage(options.home));
-  const stateFile = join(options.home, 'chat.json');
+  const home = resolve(options.home);
+  mkdirSync(home, { recursive: true });
+  const files = loadFiles(await buildChatPage(home));
+  const stateFile = join(home, 'chat.json');
   const state: ChatState = readState<ChatState>(stateFile) ?? {
     key: randomBytes(16).toString('hex'),
   };

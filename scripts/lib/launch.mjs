@@ -37,14 +37,29 @@ export async function launch({ script, args }) {
       child.kill(signal);
     });
   }
+  const whenOrphaned = () => child.kill('SIGTERM');
+  const watch = watchNpm(whenOrphaned);
   const code = await new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (exitCode, signal) =>
       resolve(exitCode ?? 128 + (constants.signals[signal] ?? 0)),
     );
   });
+  clearInterval(watch);
   note?.release();
   process.exit(code);
+}
+
+/** npm passes a SIGTERM on to its shell alone, which ends without a word to us: then we have another parent. */
+function watchNpm(whenOrphaned) {
+  if (process.env.npm_lifecycle_event === undefined) return undefined;
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    whenOrphaned();
+  }, 500);
+  return watch;
 }
 
 /** Packages are not replaced while the note of a live process is there. */
