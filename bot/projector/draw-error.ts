@@ -88,7 +88,7 @@ export async function drawError(
 }
 
 /** Marks the open error cards of a task as dealt with: somebody went on. */
-export async function settleErrors(
+async function settleErrors(
   context: DrawContext,
   sessionId: string,
   by: UserId | null,
@@ -115,6 +115,16 @@ export async function settleByMessage(context: DrawContext, messageId: string): 
     message.sessionId,
     message.sender === null ? null : asId<UserId>(message.sender),
   );
+}
+
+/** An operator asked the task to go on (🔁, ▶️, `!continue`): likewise. */
+export async function settleByResumption(
+  context: DrawContext,
+  sessionId: string,
+  event: LoggedEvent,
+): Promise<void> {
+  const by = event.data['by'];
+  await settleErrors(context, sessionId, typeof by === 'string' ? asId<UserId>(by) : null);
 }
 
 /** The kill switch was thrown or reset (P7): said in the lobby, whoever did it and however. */

@@ -1,6 +1,6 @@
 import { drawApproval, drawHint, drawQuestion, drawReminder } from './draw-approval.ts';
 import type { DrawContext } from './context.ts';
-import { drawError, drawSwitch, settleByMessage } from './draw-error.ts';
+import { drawError, drawSwitch, settleByMessage, settleByResumption } from './draw-error.ts';
 import { drawExecution } from './draw-execution.ts';
 import { drawAnswer, drawProgress, markTakenIn } from './draw-pass.ts';
 import { drawDigest, drawRoom, drawTask, drawTurnRoot } from './draw-task.ts';
@@ -51,6 +51,9 @@ export async function draw(context: DrawContext, touched: Touched): Promise<stri
       return undefined;
     case 'message':
       await settleByMessage(context, touched.messageId);
+      return undefined;
+    case 'resumed':
+      await settleByResumption(context, touched.sessionId, touched.event);
       return undefined;
     case 'switch':
       await drawSwitch(context, touched.event);

@@ -16,6 +16,7 @@ export type Touched =
   | { kind: 'reminder'; event: LoggedEvent }
   | { kind: 'taken_in'; messageId: string }
   | { kind: 'message'; messageId: string }
+  | { kind: 'resumed'; sessionId: string; event: LoggedEvent }
   | { kind: 'switch'; event: LoggedEvent };
 
 /** What an event is a reason to draw again, in the order in which it should appear in the room. */
@@ -29,7 +30,9 @@ export function touchedBy(event: LoggedEvent): Touched[] {
     case 'session.created':
       return [{ kind: 'room', sessionId: refId }];
     case 'session.changed':
-      return task;
+      return event.data['what'] === 'resumed'
+        ? [{ kind: 'resumed', sessionId: refId, event }, ...task]
+        : task;
     case 'session.ended':
       return [...task, { kind: 'digest', sessionId: refId, event }];
     case 'turn.created':

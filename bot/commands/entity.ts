@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { blastRadius } from '../../core/graph/blast-radius.ts';
+import { getEntity, listEntities, listRelations } from '../../core/graph/read.ts';
+import { asId, type EntityId } from '../../core/ids.ts';
+import { affects } from '../cards/approval.ts';
+import { cardOf, fitting } from '../cards/card.ts';
+import { list, para, rich, strong } from '../cards/rich.ts';
+import { clock } from '../cards/view.ts';
+import { label, names, slug } from '../cards/words.ts';
+import { CommandError, type Command } from './command.ts';
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+/** `!entity`: one thing of the fleet graph: state, health, facts, relations, what depends on it (P8). */
+export const entityCommand: Command = {
+  name: 'entity',
+  takes: [{ name: 'name', what: 'a slug such as host:web-1, or a name', required: true }],
+  does: 'Shows one entity of the fleet: state, health, facts, relations, what depends on it.',
+  needs: 'viewer',
+  async run({ context: { unit, view }, args }) {
+    const name = args['name'] ?? '';
+    const entity = await getEntity(unit.db, name);
+    if (entity === null) {
+      const near = await listEntities(unit.db, { text: name, limit: 6 });
+      throw new CommandError(
+        `There is no entity “${name.slice(0, 60)}”.`,
+        near.length === 0
+          ? undefined
+          : `Close to it: ${names(
+              near.map((one) => one.slug),
+              6,
+            )}.`,
+      );
+    }
+    const row = await unit.db.entity.findUniqueOrThrow({
+      where: { slug: entity.slug },
+      select: { id: true },
+    });
+    const [relations, blast] = await Promise.all([
+      listRelations(unit.db, entity.slug),
+      blastRadius(unit.db, asId<EntityId>(row.id)),
+    ]);
+    const checked = entity.checkedAt === null ? '' : ` (checked ${clock(entity.checkedAt, view)})`;
+    return fitting(
+      [30, 8].map(
+        (most) => () =>
+          cardOf([
+            para(
+              strong(rich`${label(entity.name, 80)} · ${label(entity.type, 30)}`),
+              rich`${slug(entity.slug)} · ${label(entity.state, 30)} · health ${label(entity.health, 30)}${checked}`,
+            ),
+            list(
+              Object.entries(entity.attributes)
+                .slice(0, most)
+                .map(([key, value]) => rich`${label(key, 40)}: ${label(factOf(value), 120)}`),
+            ),
+            list(
+              relations
+                .slice(0, most)
+                .map(({ direction, type, slug: other }) =>
+                  direction === 'out'
+                    ? rich`${label(type, 40)} → ${slug(other)}`
+                    : rich`${slug(other)} → ${label(type, 40)}`,
+                ),
+            ),
+            para(
+              affects({
+                direct: blast.names.filter(({ depth }) => depth === 1).map((one) => one.slug),
+                total: blast.total,
+              }),
+            ),
+          ]),
+      ),
+    );
+  },
+};
+
+function factOf(value: unknown): string {
+  const plain = scalar.safeParse(value);
+  if (plain.success) return String(plain.data);
+  const many = z.array(scalar).safeParse(value);
+  return many.success ? many.data.join(', ') : JSON.stringify(value);
+}

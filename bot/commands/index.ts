@@ -1,0 +1,34 @@
+import { approvalsCommand } from './approvals.ts';
+import { callsCommand } from './calls.ts';
+import { cancelCommand } from './cancel.ts';
+import type { Command } from './command.ts';
+import { continueCommand } from './continue.ts';
+import { approveCommand, denyCommand } from './decide.ts';
+import { digestCommand } from './digest.ts';
+import { entityCommand } from './entity.ts';
+import { grantsCommand, revokeCommand } from './grants.ts';
+import { pauseCommand, unpauseCommand } from './pause.ts';
+import { statusCommand } from './status.ts';
+import { stopCommand } from './stop.ts';
+import { tasksCommand } from './tasks.ts';
+import { whoamiCommand } from './whoami.ts';
+
+/** All commands but `!help`, which is made from them, in the order of the help. */
+export const COMMANDS: readonly Command[] = [
+  tasksCommand,
+  statusCommand,
+  callsCommand,
+  digestCommand,
+  approvalsCommand,
+  approveCommand,
+  denyCommand,
+  stopCommand,
+  continueCommand,
+  cancelCommand,
+  pauseCommand,
+  unpauseCommand,
+  grantsCommand,
+  revokeCommand,
+  entityCommand,
+  whoamiCommand,
+];

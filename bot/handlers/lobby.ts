@@ -1,0 +1,82 @@
+import type { SessionId } from '../../core/ids.ts';
+import { receiveMessage } from '../../core/tasks/messages.ts';
+import { openTask } from '../../core/tasks/open.ts';
+import { openTurn } from '../../core/tasks/turns.ts';
+import { titleOf } from '../cards/mark.ts';
+import { answerTo } from '../cards/replies.ts';
+import { link, rich } from '../cards/rich.ts';
+import { roomLink } from '../cards/task.ts';
+import type { MessageContent } from './content.ts';
+import { answer, roomIdOf, type HandlerContext } from './context.ts';
+import { taskAt } from './locate.ts';
+import { intentOf } from './words.ts';
+
+/**
+ * A message in the lobby or in a direct chat: it opens a task (T1, T2), or, as an answer to a task's link or request, goes on
+ * with that task in a turn of its own.
+ */
+export async function inLobby(
+  context: HandlerContext,
+  message: MessageContent,
+  text: string,
+): Promise<void> {
+  const { unit, event, operator } = context;
+  const near = message.replyTo ?? message.threadRoot;
+  const sessionId = near === null ? null : await taskAt(unit.db, event.room, near);
+  if (intentOf(context, text).bare) {
+    await answer(context, await nothingDecidedHere(context, sessionId), {
+      rootEvent: message.threadRoot ?? undefined,
+    });
+    return;
+  }
+  if (sessionId !== null) {
+    const turnId = await openTurn(unit, { sessionId, cause: 'operator' });
+    await receiveMessage(unit, {
+      sessionId,
+      turnId,
+      text,
+      sender: operator.userId,
+      eventId: event.eventId,
+    });
+    return;
+  }
+  await openTask(unit, {
+    by: operator.userId,
+    text,
+    origin: {
+      kind: event.room.kind === 'lobby' ? 'lobby' : 'direct',
+      roomId: event.room.roomId,
+      eventId: event.eventId,
+    },
+  });
+}
+
+/** "yes" in the lobby decides nothing: decisions belong into the task's room, where what waits can be seen. */
+async function nothingDecidedHere(
+  { unit }: HandlerContext,
+  sessionId: SessionId | null,
+): Promise<ReturnType<typeof answerTo>> {
+  const waiting = await unit.db.session.findMany({
+    where: {
+      endedAt: null,
+      roomId: { not: null },
+      ...(sessionId === null ? {} : { id: sessionId }),
+      OR: [
+        { approvals: { some: { status: 'pending' } } },
+        { questions: { some: { status: 'open' } } },
+      ],
+    },
+    orderBy: { createdAt: 'asc' },
+    take: 10,
+  });
+  if (waiting.length === 0)
+    return answerTo(rich`Nothing waits for a decision. Tell me what to do.`);
+  return answerTo(
+    rich`Nothing was decided: please decide in the task’s room, where you see what it is.`,
+    ...waiting.map((session) => {
+      const title = titleOf({ shortId: session.shortId, title: session.goal ?? session.title });
+      const roomId = roomIdOf(session.roomId);
+      return roomId === null ? rich`🟡 ${title}` : rich`🟡 ${link(roomLink(roomId), title)}`;
+    }),
+  );
+}

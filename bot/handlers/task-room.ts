@@ -1,0 +1,196 @@
+import { turnsThatWait, type WaitingApproval } from '../../core/approvals/waiting.ts';
+import type { MatrixCard, Session } from '../../core/db/rows.ts';
+import { asId, type MatrixEventId, type SessionId, type TurnId } from '../../core/ids.ts';
+import { receiveMessage } from '../../core/tasks/messages.ts';
+import { openTurn } from '../../core/tasks/turns.ts';
+import type { MessageContent } from './content.ts';
+import type { HandlerContext } from './context.ts';
+import { cardAt, turnAt } from './locate.ts';
+import { optionIn, answerByWords } from './question.ts';
+import { ask, intentOf, wordsInTurn, wordsOnCard, type TurnWaits } from './words.ts';
+
+/** A message in a task's room: to a card, in a thread, or on the main timeline (T3, T15, A4). */
+export async function inTaskRoom(
+  context: HandlerContext,
+  sessionId: SessionId,
+  message: MessageContent,
+  text: string,
+): Promise<void> {
+  const { unit, event } = context;
+  const session = await unit.db.session.findUniqueOrThrow({ where: { id: sessionId } });
+  const card = await answeredCard(context, message);
+  if (card !== null && (await toCard(context, session, card, text)) === 'dealt_with') return;
+
+  const turnId = (await turnOfMessage(context, message, card)) ?? null;
+  if (turnId !== null) {
+    const waits = await waitsOf(context, session, turnId);
+    if (card === null || !DECIDABLE.has(card.kind)) {
+      if ((await wordsInTurn(context, waits, text)) === 'dealt_with') return;
+    }
+    await toAgent(context, sessionId, turnId, text);
+    return;
+  }
+  // A thread on something that belongs to no turn becomes one, rooted where it is.
+  if (
+    message.threadRoot === null &&
+    (await onMainTimeline(context, session, text)) === 'dealt_with'
+  )
+    return;
+  const rootEvent = message.threadRoot ?? event.eventId;
+  const opened = await openTurn(unit, { sessionId, cause: 'operator', rootEvent });
+  await toAgent(context, sessionId, opened, text);
+}
+
+/** The turn that an operator's message stands in, if any; for commands, which do not open one. */
+export async function turnOfMessage(
+  { unit, event }: HandlerContext,
+  message: MessageContent,
+  card: MatrixCard | null = null,
+): Promise<TurnId | null> {
+  if (card?.turnId !== undefined && card.turnId !== null) return asId<TurnId>(card.turnId);
+  for (const near of [message.threadRoot, message.replyTo]) {
+    const turnId = near === null ? null : await turnAt(unit.db, event.room, near);
+    if (turnId !== null) return turnId;
+  }
+  return null;
+}
+
+// Cards whose answer in words was looked at by itself: the turn's other things are not meant.
+const DECIDABLE: ReadonlySet<string> = new Set([
+  'execution',
+  'batch',
+  'plan',
+  'question',
+  'reminder',
+  'hint',
+]);
+
+/** The card that a message answers: by a rich reply, or by a thread that was started on the card itself. */
+async function answeredCard(
+  { unit, event }: HandlerContext,
+  message: MessageContent,
+): Promise<MatrixCard | null> {
+  if (message.replyTo !== null) return cardAt(unit.db, event.room, message.replyTo);
+  if (message.threadRoot === null) return null;
+  const card = await cardAt(unit.db, event.room, message.threadRoot);
+  return card !== null && DECIDABLE.has(card.kind) ? card : null;
+}
+
+async function toCard(
+  context: HandlerContext,
+  session: Session,
+  card: MatrixCard,
+  text: string,
+): Promise<'dealt_with' | 'for_agent'> {
+  if (!DECIDABLE.has(card.kind)) return 'for_agent';
+  const approval = await approvalOfCard(context, card);
+  if (approval !== null) return wordsOnCard(context, session, approval, text);
+  if (card.kind !== 'question' && card.kind !== 'reminder') return 'for_agent';
+  const question = await context.unit.db.question.findUnique({ where: { id: card.refId } });
+  if (question === null || question.status !== 'open') return 'for_agent';
+  return answerByWords(context, session, [question], text, intentOf(context, text));
+}
+
+/** The approval that a card shows, if it shows one. */
+export async function approvalOfCard(
+  { unit }: HandlerContext,
+  card: Pick<MatrixCard, 'kind' | 'refId'>,
+): Promise<WaitingApproval | null> {
+  const include = { executions: { orderBy: { createdAt: 'asc' } } } as const;
+  switch (card.kind) {
+    case 'execution':
+    case 'batch': {
+      const execution = await unit.db.execution.findFirst({
+        where: card.kind === 'batch' ? { batchId: card.refId } : { id: card.refId },
+        select: { approvalId: true },
+      });
+      if (execution === null || execution.approvalId === null) return null;
+      return unit.db.approval.findUnique({ where: { id: execution.approvalId }, include });
+    }
+    case 'plan':
+    case 'reminder':
+    case 'hint':
+      return unit.db.approval.findUnique({ where: { id: card.refId }, include });
+    default:
+      return null;
+  }
+}
+
+/**
+ * A message on the main timeline that is nothing but assent, denial, confirmation or the answer to an open question counts
+ * for the one turn that waits for such a thing; if several do, it is asked which, and nothing is granted (T15).
+ */
+async function onMainTimeline(
+  context: HandlerContext,
+  session: Session,
+  text: string,
+): Promise<'dealt_with' | 'for_agent'> {
+  const waiting = await turnsThatWait(context.unit.db, asId<SessionId>(session.id));
+  if (waiting.length === 0) return 'for_agent';
+  const intent = intentOf(context, text);
+  const answering = waiting.filter(({ questions }) =>
+    questions.some((question) => optionIn(question, text) !== undefined),
+  );
+  if (!intent.bare && answering.length === 0) return 'for_agent';
+  const deciding = waiting.filter(
+    ({ approvals }) => intent.bare && approvals.some((approval) => fits(intent.confirm, approval)),
+  );
+  // "I confirm" where nothing destructive waits is a yes like any other.
+  const able =
+    intent.confirm && deciding.length === 0
+      ? waiting.filter(({ approvals }) => approvals.length > 0)
+      : deciding;
+  const turns = [...new Set([...able, ...answering])];
+  const [one, ...others] = turns;
+  if (one === undefined) return 'for_agent';
+  if (others.length > 0) {
+    return ask(
+      context,
+      { session },
+      turns.flatMap(({ approvals }) => approvals),
+      intent.confirm,
+      turns.flatMap(({ questions }) => questions),
+    );
+  }
+  return wordsInTurn(context, await waitsOf(context, session, one.turnId), text);
+}
+
+function fits(confirm: boolean, approval: WaitingApproval): boolean {
+  return !confirm || approval.needsTyped;
+}
+
+async function waitsOf(
+  { unit }: HandlerContext,
+  session: Session,
+  turnId: TurnId,
+): Promise<TurnWaits> {
+  const waiting = await turnsThatWait(unit.db, asId<SessionId>(session.id));
+  const own = waiting.find((turn) => turn.turnId === turnId);
+  const last = await unit.db.pass.findFirst({
+    where: { turnId, startedAt: { not: null } },
+    orderBy: { seq: 'desc' },
+    select: { id: true },
+  });
+  return {
+    session,
+    turnId,
+    approvals: own?.approvals ?? [],
+    questions: own?.questions ?? [],
+    lastPassId: last?.id ?? null,
+  };
+}
+
+async function toAgent(
+  { unit, event, operator }: HandlerContext,
+  sessionId: SessionId,
+  turnId: TurnId,
+  text: string,
+): Promise<void> {
+  await receiveMessage(unit, {
+    sessionId,
+    turnId,
+    text,
+    sender: operator.userId,
+    eventId: asId<MatrixEventId>(event.eventId),
+  });
+}

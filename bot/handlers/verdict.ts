@@ -1,0 +1,69 @@
+import { decide } from '../../core/approvals/decide.ts';
+import type { Approval, DecisionMeans } from '../../core/db/rows.ts';
+import { asId, type ApprovalId, type TurnId } from '../../core/ids.ts';
+import { alreadyDecided, answerTo, voteCounted } from '../cards/replies.ts';
+import { rich } from '../cards/rich.ts';
+import type { AtEvent } from '../outbox/enqueue.ts';
+import { answer, type HandlerContext } from './context.ts';
+
+/** An operator's word on one approval. */
+export interface Word {
+  readonly verdict: 'approve' | 'deny';
+  readonly means: DecisionMeans;
+  readonly words?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly typedConfirmation?: boolean | undefined;
+}
+
+/**
+ * Takes an operator's word to `decide`, and tells them what came of it where the card itself does not (A7): it was decided
+ * before, it expired, they may not, more people are needed. What is destructive and was merely tapped is answered by the
+ * hint that `decide` asks for.
+ */
+export async function giveWord(
+  context: HandlerContext,
+  approval: Pick<Approval, 'id' | 'turnId' | 'decidedEvent'>,
+  word: Word,
+  replyTo?: AtEvent,
+): Promise<void> {
+  const { unit, event, operator, view } = context;
+  const result = await decide(unit, {
+    approvalId: asId<ApprovalId>(approval.id),
+    operator,
+    eventId: event.eventId,
+    ...word,
+  });
+  const place = {
+    turnId: approval.turnId === null ? undefined : asId<TurnId>(approval.turnId),
+    to: replyTo,
+  };
+  switch (result.kind) {
+    case 'approved':
+    case 'denied':
+    case 'needs_typed':
+      return;
+    case 'voted':
+      return answer(context, voteCounted(result.have, result.need), place);
+    case 'already': {
+      const same =
+        result.by === operator.userId &&
+        result.status === (word.verdict === 'approve' ? 'approved' : 'denied');
+      if (same) return;
+      return answer(
+        context,
+        alreadyDecided({ status: result.status, decidedBy: result.by, decidedAt: result.at }, view),
+        place,
+      );
+    }
+    case 'expired':
+      return answer(
+        context,
+        answerTo(
+          rich`⌛ Too late: it had expired. Nothing was run; ask again if it is still wanted.`,
+        ),
+        place,
+      );
+    case 'not_allowed':
+      return answer(context, answerTo(rich`🚫 Not decided. ${result.why}`), place);
+  }
+}
