@@ -18,6 +18,13 @@ export const diskCommands: CommandTable = {
       ['TARGET', 'SOURCE', 'FSTYPE', 'OPTIONS'],
       ...machine.spec.mounts.map((m) => [m.path, m.source, m.type, 'rw,relatime']),
     ]),
+  mountpoint: (args, { machine, cwd }) => {
+    const path = args.find((word) => !word.startsWith('-')) ?? '';
+    const full = machine.fs.resolvePath(cwd, path);
+    const is = machine.spec.mounts.some((mount) => mount.path === full);
+    const stdout = args.includes('-q') ? '' : `${path} is ${is ? '' : 'not '}a mountpoint\n`;
+    return { stdout, exitCode: is ? 0 : 32 };
+  },
   lsblk: (_args, { machine }) =>
     columns([
       ['NAME', 'MAJ:MIN', 'RM', 'SIZE', 'RO', 'TYPE', 'MOUNTPOINTS'],

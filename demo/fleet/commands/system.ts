@@ -28,6 +28,8 @@ export const systemCommands: CommandTable = {
       : Object.keys(parts).filter((key) => asked.has(key));
     return `${keys.map((key) => parts[key as keyof typeof parts]).join(' ')}\n`;
   },
+  timedatectl: () =>
+    `      Universal time: ${new Date().toISOString().slice(0, 19).replace('T', ' ')} UTC\n           Time zone: Etc/UTC (UTC, +0000)\nSystem clock synchronized: yes\n`,
   whoami: () => 'root\n',
   id: (args) => (args.includes('-u') ? '0\n' : 'uid=0(root) gid=0(root) groups=0(root)\n'),
   groups: () => 'root\n',
