@@ -116,8 +116,9 @@ export function readRequest(
 }
 
 /**
- * A command as one line of letters, digits, spaces and octal escapes, which `printf %b` of every POSIX shell turns back into the same
- * bytes. Throws `SshError` (`ssh_command_invalid`) for what no shell can be given: nothing, a NUL, or too much.
+ * A command as one line of printable ASCII. One that is such a line already goes as it is behind a "=", which the target's `read`
+ * leaves alone; any other as letters, digits, spaces and octal escapes, which `printf %b` of every POSIX shell turns back into the
+ * same bytes. Throws `SshError` (`ssh_command_invalid`) for what no shell can be given: nothing, a NUL, or too much.
  */
 export function encodeCommand(command: string): string {
   const bytes = Buffer.from(command);
@@ -144,6 +145,7 @@ export function encodeCommand(command: string): string {
       },
     );
   }
+  if (PLAIN.test(command)) return `=${command}\n`;
   let line = '';
   for (const byte of bytes) line += ENCODED[byte];
   return `${line}\n`;
@@ -151,6 +153,7 @@ export function encodeCommand(command: string): string {
 
 /** The bytes of a command from its line (without the newline). Throws on what `encodeCommand` never writes. */
 export function decodeCommand(line: string): Buffer {
+  if (line.startsWith('=') && PLAIN.test(line)) return Buffer.from(line.slice(1));
   if (!/^(?:[A-Za-z0-9 ]|\\0[0-7]{3})*$/.test(line)) {
     throw new SshError(
       'ssh_protocol',
@@ -223,8 +226,9 @@ function wholeMs(ms: number): number {
   return Math.min(Math.ceil(ms), 9_999_999_999);
 }
 
-// Only what means the same to every shell's `read` and `printf %b` stays itself. A space at either end would be fine under
-// an empty IFS; it is escaped all the same by being encoded everywhere but between words, which this table cannot see.
+const PLAIN = /^[ -~]*$/;
+
+// Only what means the same to the `read` and the `printf %b` of every shell stays itself.
 const ENCODED: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
   const char = String.fromCharCode(byte);
   return /[A-Za-z0-9 ]/.test(char) ? char : `\\0${byte.toString(8).padStart(3, '0')}`;

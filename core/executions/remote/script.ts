@@ -45,8 +45,10 @@ say begin "$id"
 // Reads the command, then finds what is needed to run it in a session of its own: setsid, or a shell with job control.
 const TAKE_COMMAND = `
 IFS= read -r l || refuse command the command did not arrive whole
-c=$(printf "%bx" "$l")
-c=\${c%x}
+case $l in
+=*) c=\${l#=} ;;
+*) c=$(printf "%bx" "$l"); c=\${c%x} ;;
+esac
 [ "\${#c}" = "$4" ] || refuse command the command arrived damaged
 for x in env sleep $needs; do command -v $x >/dev/null || refuse tools "there is no $x on the target"; done
 if command -v setsid >/dev/null; then own=setsid
@@ -69,7 +71,8 @@ spawn() {
 `;
 
 // Everything of session or group $p: \`left\` tells whether there is any of it, \`hit\` signals it, \`stop\` ends it and exits
-// with 10 if that is proven, 11 if something is left. A zombie is not left: it only waits to be counted.
+// with 10 if that is proven, 11 if something is left. A zombie is not left: it only waits to be counted. `halt` tells the main
+// shell, which waits for the command, that its end is not its own, then stops it; `timer` halts after $1 milliseconds.
 const SESSION = `
 each() {
   for f in /proc/[0-9]*/stat; do
@@ -86,7 +89,6 @@ each() {
 left() { if [ -r /proc/self/stat ]; then each ""; else kill -s 0 -- "-$p"; fi; }
 hit() { kill -s "$1" -- "-$p"; [ ! -r /proc/self/stat ] || each "$1"; }
 stop() {
-  trap "" TERM
   exec 2>/dev/null
   kill -s TERM "$p"
   hit TERM
@@ -97,12 +99,19 @@ stop() {
   left && exit 11
   exit 10
 }
+halt() {
+  trap "" TERM
+  kill -s USR1 $$
+  stop
+}
 timer() {
   s=
   trap "kill \\$s; exit 0" TERM
-  sleep "$(( $1 / 1000 )).$(printf %03d $(( $1 % 1000 )))" & s=$!
-  wait $s || { sleep $(( $1 / 1000 + 1 )) & s=$!; wait $s; }
-  stop
+  n=$(( $1 / 1000 )) f=$(( $1 % 1000 ))
+  case $f in ?) f=00$f ;; ??) f=0$f ;; esac
+  sleep $n.$f & s=$!
+  wait $s || { sleep $((n + 1)) & s=$!; wait $s; }
+  halt
 }
 `;
 
@@ -113,18 +122,20 @@ limit=$5 grace=$6
 ${SPAWN}${SESSION}
 exec 3<&0 </dev/null
 say started $sh
+halted=
+trap "halted=1" USR1
 spawn
 exec 2>/dev/null
-( read -r x <&3; stop ) >/dev/null & w=$!
+( read -r x <&3; halt ) >/dev/null & w=$!
 exec 3<&-
 timer $limit >/dev/null & t=$!
 wait $p; r=$?
 kill $w $t
-wait $w; a=$?
-wait $t; b=$?
 kill -s KILL -- "-$p"
-case $a$b in *11*) exit 252 ;; *10*) exit 253 ;; esac
-exit $r
+[ -n "$halted" ] || exit $r
+wait $w; a=$?
+wait $t
+case $a$? in *11*) exit 252 ;; *) exit 253 ;; esac
 `);
 
 // The files of one execution, in <state>/<id>:
@@ -260,20 +271,25 @@ supervise() {
   ( keep e err ) 7<&- 8<&- &
   spawn >o 2>e
   { read -r l <"/proc/$p/stat"; } 2>/dev/null && set -- \${l##*") "} && echo "$p \${20}" >pid
-  ( read -r x <&7; stop ) 6<&- 8<&- & w=$!
+  halted=
+  trap "halted=1" USR1
+  ( read -r x <&7; halt ) 6<&- 8<&- & w=$!
   ( timer $limit ) 6<&- 7<&- 8<&- & t=$!
-  wait $p; r=$?
+  wait $p; r=$? why=exit gone=1
   kill $w $t
-  wait $w; a=$?
-  wait $t; b=$?
+  if [ -n "$halted" ]; then
+    wait $w; a=$?
+    wait $t; b=$?
+    wait $p; x=$?
+    [ $x = 127 ] || r=$x
+    case $b in 10|11) why=timeout ;; esac
+    case $a in 10|11) why=cancel ;; esac
+    [ $a != 11 ] && [ $b != 11 ] || gone=0
+  fi
   ( sleep ${DRAIN_SECONDS}; echo t; echo t ) >&6 7<&- 8<&- & t=$!
   read -r x <&6
   read -r x <&6
   kill $t
-  why=exit gone=1
-  case $b in 10|11) why=timeout ;; esac
-  case $a in 10|11) why=cancel ;; esac
-  [ $a != 11 ] && [ $b != 11 ] || gone=0
   uptime
   printf "%-62s\\n" "$why $r $gone $((u - since))" 1<>exit.new && mv exit.new exit
   exec 8<&-
