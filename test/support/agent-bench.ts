@@ -11,7 +11,7 @@ import type { Pass } from '../../core/db/rows.ts';
 import { EventFeed } from '../../core/events/subscribe.ts';
 import type { Captured, RemoteRunner, RunEnd, RunRequest } from '../../core/executions/ports.ts';
 import { runExecution } from '../../core/executions/run.ts';
-import { parseInventory } from '../../core/graph/inventory-file.ts';
+import { parseInventory, type Inventory } from '../../core/graph/inventory-file.ts';
 import { loadGraph } from '../../core/graph/load.ts';
 import { loadOntology } from '../../core/graph/ontology-file.ts';
 import {
@@ -75,46 +75,73 @@ export interface AgentBench {
 
 /** Sets up a bench: a fresh database with a small fleet, a scripted model, and `target` in the place of every machine. */
 export async function agentBench(target: Target, ...steps: Step[]): Promise<AgentBench> {
+  const model = await startScriptedModel(...steps);
+  const ran: AgentBench['ran'] = [];
+  const ontology = loadOntology('seeds/ontology.yaml');
+  const bench = await benchOn({
+    inventory: parseInventory(FLEET, 'fleet.yaml', ontology),
+    runner: () => standIn(target, ran),
+    modelUrl: model.baseUrl,
+  });
+  return {
+    ...bench,
+    model,
+    ran,
+    async close() {
+      await bench.close();
+      await model.stop();
+    },
+  };
+}
+
+/** A bench on whatever fleet and model there are: all of it but the script and the record of commands. */
+export type OpenBench = Omit<AgentBench, 'model' | 'ran'>;
+
+/** Sets up a bench on a fleet and a model of the caller's, who ends both. */
+export async function benchOn(parts: {
+  inventory: Inventory;
+  runner: (database: Database) => RemoteRunner;
+  modelUrl: string;
+}): Promise<OpenBench> {
   const database = await Database.connect(await freshDatabase());
   const feed = await EventFeed.open(database);
-  const ontology = loadOntology('seeds/ontology.yaml');
-  await loadGraph(database, ontology, parseInventory(FLEET, 'fleet.yaml', ontology));
-  const model = await startScriptedModel(...steps);
+  await loadGraph(database, loadOntology('seeds/ontology.yaml'), parts.inventory);
   const folder = await mkdtemp(join(tmpdir(), 'nomos-soul-'));
   await writeFile(join(folder, 'SOUL.md'), 'You are a test persona.');
   const deps: PassDeps = {
     database,
     feed,
     model: new OpenAiChatModel({
-      baseUrl: model.baseUrl,
+      baseUrl: parts.modelUrl,
       models: ['scripted'],
       idleTimeoutMs: 20_000,
     }),
     soul: await SoulFile.open(join(folder, 'SOUL.md')),
     retryDelaysMs: [0],
   };
-  const ran: AgentBench['ran'] = [];
   const work = new Set<Promise<void>>();
   const shutdown = new AbortController();
-  const runner = standIn(target, ran);
+  const runner = parts.runner(database);
   const unsubscribe = feed.subscribe((event) => {
-    if (event.type !== 'execution.changed' || event.data['to'] !== 'queued' || event.refId === null)
-      return;
-    const id = asId<ExecutionId>(event.refId);
-    const done = runExecution(
-      { database, feed, runner, mask: (text) => text, owner: 'worker', shutdown: shutdown.signal },
-      id,
-    );
+    if (event.type !== 'execution.changed' || event.data['to'] !== 'queued') return;
+    if (event.refId === null) return;
+    const running = {
+      database,
+      feed,
+      runner,
+      mask: (text: string) => text,
+      owner: 'worker',
+      shutdown: shutdown.signal,
+    };
+    const done = runExecution(running, asId<ExecutionId>(event.refId));
     work.add(done);
     void done.finally(() => work.delete(done));
   });
 
-  const bench: AgentBench = {
+  const bench: OpenBench = {
     database,
     feed,
-    model,
     deps,
-    ran,
     open: (text) =>
       database.write((unit) => openTask(unit, { by: ANN, text, origin: { kind: 'lobby' } })),
     claim: (sessionId, owner = 'pass-worker') => claimPass(database, sessionId, owner),
@@ -133,7 +160,7 @@ export async function agentBench(target: Target, ...steps: Step[]): Promise<Agen
           approvalId: asId<ApprovalId>(approval.id),
           verdict,
           operator: { userId: ANN, role: 'admin' },
-          means: 'tap',
+          means: approval.needsTyped ? 'confirmation' : 'tap',
           reason,
           typedConfirmation: approval.needsTyped,
         }),
@@ -155,7 +182,7 @@ export async function agentBench(target: Target, ...steps: Step[]): Promise<Agen
       shutdown.abort();
       unsubscribe();
       await Promise.allSettled(work);
-      await model.stop();
+      await runner.close();
       await feed.close();
       await database.close();
       await rm(folder, { recursive: true });
