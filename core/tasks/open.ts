@@ -1,4 +1,4 @@
-import type { JsonInput, Unit } from '../db/database.ts';
+import type { Unit } from '../db/database.ts';
 import {
   newId,
   newShortId,
