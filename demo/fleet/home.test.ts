@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadInventory } from '../../core/graph/inventory-file.ts';
 import { loadOntology } from '../../core/graph/ontology-file.ts';
+import { soundKeyPair } from './home.ts';
 import { startDemoFleet } from './index.ts';
 import type { DemoFleet, DemoFleetOptions } from './index.ts';
 
@@ -44,6 +45,14 @@ describe('what the demo fleet keeps', { timeout: 20_000 }, () => {
     expect(statSync(fleet.privateKeyPath).mode & 0o777).toBe(0o600);
     expect(statSync(join(home, 'host_key_web-1')).mode & 0o777).toBe(0o600);
     expect(readFileSync(fleet.privateKeyPath, 'utf8')).toContain('OPENSSH PRIVATE KEY');
+  });
+
+  it('a key pair that came out spoilt is made anew, and given up in the end', () => {
+    const spoilt = { private: 'rubbish', public: 'rubbish' };
+    const sound = soundKeyPair();
+    const made = [spoilt, spoilt, sound];
+    expect(soundKeyPair(() => made.shift() ?? spoilt)).toBe(sound);
+    expect(() => soundKeyPair(() => spoilt)).toThrow('No usable ed25519 key');
   });
 
   it('Z5: the same keys and ports at the next start', async () => {

@@ -79,10 +79,25 @@ function keyPair(path: string): KeyPair {
     }
     return { privateKey: existing, publicKey: publicLine(parsed.getPublicSSH()) };
   }
-  const made = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'nomos-demo-fleet' });
+  const made = soundKeyPair();
   writeFileSync(path, made.private, { mode: 0o600, flag: 'wx' });
   writeFileSync(`${path}.pub`, `${made.public}\n`, { mode: 0o644 });
   return { privateKey: made.private, publicKey: made.public };
+}
+
+/**
+ * A new key pair that can be read back. ssh2 1.17 drops leading zero bytes of an ed25519 key and so spoils about one pair in
+ * two hundred, which no program can then read.
+ */
+export function soundKeyPair(
+  generate: () => { private: string; public: string } = () =>
+    ssh2.utils.generateKeyPairSync('ed25519', { comment: 'nomos-demo-fleet' }),
+): { private: string; public: string } {
+  for (let tries = 0; tries < 20; tries += 1) {
+    const made = generate();
+    if (!(ssh2.utils.parseKey(made.private) instanceof Error)) return made;
+  }
+  throw new DemoFleetError('No usable ed25519 key could be made.');
 }
 
 function publicLine(blob: Buffer): string {
