@@ -3,18 +3,10 @@ import type { CancelEnd, CommandTarget, RunEnd, RunRequest } from '../ports.ts';
 import type { ExecChannel } from '../ssh/connection.ts';
 import { SshError, type SshErrorCode } from '../ssh/errors.ts';
 import type { ConnectionPool } from '../ssh/pool.ts';
-import {
-  exited,
-  goneReason,
-  lost,
-  neverStarted,
-  refusal,
-  RunRecord,
-  targetName,
-  unfit,
-} from './ends.ts';
+import { cancelEnd, finalEnd, nothingSent, withoutEnd, type Forced } from './change-ends.ts';
+import { RunRecord } from './ends.ts';
 import { attachRequest, cancelRequest, startRequest, type ExecRequest } from './protocol.ts';
-import { talk, type FinalMessage, type Talk } from './talk.ts';
+import { talk } from './talk.ts';
 
 /** Time limits around changes, in milliseconds. */
 export interface ChangeTimes {
@@ -122,7 +114,7 @@ export class Changes {
     const { target, executionId, signal, timeoutMs } = request;
     const { graceMs, slackMs } = this.#times;
     let channel: ExecChannel | undefined;
-    let forced: { why: 'cancel' | 'overdue'; end: CancelEnd } | undefined;
+    let forced: Forced | undefined;
     let hangUp: NodeJS.Timeout | undefined;
     let forcing: Promise<void> | undefined;
     let over = false;
@@ -162,117 +154,4 @@ export class Changes {
       signal?.removeEventListener('abort', cancel);
     }
   }
-}
-
-// The channel ended and nothing on it told how the command did.
-function withoutEnd(
-  request: RunRequest,
-  record: RunRecord,
-  said: Talk,
-  starting: boolean,
-  forced: { why: 'cancel' | 'overdue'; end: CancelEnd } | undefined,
-): RunEnd {
-  const { target } = request;
-  const output = record.output(said.shell);
-  if (forced?.end.kind === 'ended') {
-    const { by, exitCode, groupGone } = forced.end;
-    if (by === 'cancel')
-      return forced.why === 'cancel'
-        ? { kind: 'cancelled', groupGone, started: true, ...output }
-        : { kind: 'timed_out', groupGone, ...output };
-    return by === 'timeout'
-      ? { kind: 'timed_out', groupGone, ...output }
-      : exited(exitCode, output);
-  }
-  if (forced?.end.kind === 'never_started')
-    return { kind: 'cancelled', groupGone: true, started: false, ...output };
-  if (forced?.end.kind === 'unknown')
-    return { kind: 'unknown', reason: forced.end.reason, alive: forced.end.alive, ...output };
-  const error =
-    said.error ?? (said.begun || said.exit === undefined ? lost(target) : unfit(target, said));
-  // Only a start that never reached the wrapper is known to have done nothing; an attachment says nothing about the start.
-  if (error.code === 'ssh_target_unfit' && starting) return { kind: 'not_started', error };
-  return { kind: 'connection_lost', error, ...output };
-}
-
-function finalEnd(
-  request: RunRequest,
-  record: RunRecord,
-  said: Talk,
-  final: FinalMessage,
-  starting: boolean,
-): RunEnd {
-  const { target, signal } = request;
-  switch (final.type) {
-    case 'void':
-      if (signal?.aborted === true)
-        return { kind: 'cancelled', groupGone: true, started: false, ...record.output(said.shell) };
-      return { kind: 'not_started', error: neverStarted(target) };
-    case 'refused':
-      return starting
-        ? { kind: 'not_started', error: refusal(target, final.reason, final.text) }
-        : {
-            kind: 'connection_lost',
-            error: refusal(target, final.reason, final.text),
-            ...record.output(said.shell),
-          };
-    case 'gone':
-      return {
-        kind: 'unknown',
-        reason: goneReason(target, final.reason, final.alive),
-        alive: final.alive,
-        ...record.output(said.shell),
-      };
-    case 'end': {
-      const output = record.output(said.shell, final);
-      if (final.cause === 'exit') return exited(final.exitCode, output);
-      const { groupGone } = final;
-      return final.cause === 'timeout'
-        ? { kind: 'timed_out', groupGone, ...output }
-        : { kind: 'cancelled', groupGone, started: true, ...output };
-    }
-  }
-}
-
-function cancelEnd(target: CommandTarget, said: Talk): CancelEnd {
-  const { final } = said;
-  switch (final?.type) {
-    case 'void':
-      return { kind: 'never_started' };
-    case 'end':
-      return {
-        kind: 'ended',
-        by: final.cause,
-        exitCode: final.exitCode,
-        groupGone: final.groupGone,
-      };
-    case 'gone':
-      return {
-        kind: 'unknown',
-        reason: goneReason(target, final.reason, final.alive),
-        alive: final.alive,
-      };
-    case 'refused':
-      return { kind: 'failed', error: refusal(target, final.reason, final.text) };
-    default:
-      break;
-  }
-  if (said.error !== undefined) return { kind: 'failed', error: said.error };
-  if (!said.begun && said.exit !== undefined) return { kind: 'failed', error: unfit(target, said) };
-  return {
-    kind: 'failed',
-    error: new SshError(
-      'ssh_connection_lost',
-      `${targetName(target)} did not tell the end of the cancelled command in time.`,
-    ),
-  };
-}
-
-// The request provably never left.
-function nothingSent(request: RunRequest, record: RunRecord, error: unknown): RunEnd {
-  if (error instanceof SshError) return { kind: 'not_started', error };
-  if (request.signal?.aborted === true && error === request.signal.reason) {
-    return { kind: 'cancelled', groupGone: true, started: false, ...record.output(undefined) };
-  }
-  throw error;
 }

@@ -1,7 +1,8 @@
 import type { HostKeyStore, RemoteRunner, RunEnd } from '../ports.ts';
 import type { SshCredentials } from '../ssh/credentials.ts';
 import { HostKeys } from '../ssh/host-keys.ts';
-import { ConnectionPool, type PoolLimits } from '../ssh/pool.ts';
+import type { PoolLimits } from '../ssh/host-connections.ts';
+import { ConnectionPool } from '../ssh/pool.ts';
 import { Changes } from './change.ts';
 import { RunRecord, targetName } from './ends.ts';
 import { DEFAULT_GRACE_MS } from './protocol.ts';

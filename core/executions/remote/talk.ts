@@ -4,7 +4,7 @@ import { errorText } from '../../errors.ts';
 import type { OutputStream } from '../ports.ts';
 import type { ChannelExit, ExecChannel } from '../ssh/connection.ts';
 import { SshError } from '../ssh/errors.ts';
-import type { HostConnections } from '../ssh/pool.ts';
+import type { HostConnections } from '../ssh/host-connections.ts';
 import { MessageReader, type RemoteMessage, type RemoteShell } from './frames.ts';
 import type { ExecRequest } from './protocol.ts';
 
