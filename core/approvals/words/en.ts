@@ -109,7 +109,7 @@ export const en: WordList = {
     | show me the result | show me the output | show me the logs after | show me the output after
   `),
   object: phrases(`
-    it | its | this | that | that's | these | those | them | the | my | our | your | and | & | with | to | up | for me | for us | again please | as is
+    it | its | do the | this | that | that's | these | those | them | the | my | our | your | and | & | with | to | up | for me | for us | again please | as is
     | plan | command | commands | cmd | step | steps | change | changes | thing | stuff | proposal | job | task | action | actions | request | execution | operation | fix | work | script | suggestion
   `),
   preposition: phrases('on | of | in | from | for | to | at | called | named | over | inside'),

@@ -46,39 +46,39 @@ const NOTHING: Intent = {
   confirmRest: '',
 };
 
+/** More characters than any approval or refusal has. */
+const LONGEST_DECISION = 2000;
+
 /**
  * Reads what an operator's message says (A4, A5, A17). A message approves or confirms only if every
  * word of it is in the lists and none of them negates, limits, doubts or asks: a word that is not
  * known costs the approval, so text that was not foreseen never gives one. Each language is read
- * with English and by itself, so that a word of one cannot be taken for a word of another.
- * Takes the body as `cleanBody` (clean.ts) leaves it; linear in its length.
+ * with English and by itself, so that a word of one cannot be taken for a word of another. Of a
+ * message over 2,000 characters only the beginning is read, and it never approves.
+ * Takes the body as `cleanBody` (clean.ts) leaves it.
  */
 export function readIntent(text: string, languages: readonly Language[] = ['en']): Intent {
   const others = LANGUAGES.filter((language) => language !== 'en' && languages.includes(language));
-  const readings = (others.length === 0 ? [[] as Language[]] : others.map((other) => [other])).map(
-    (set) => readWith(text, lexiconOf(set)),
-  );
-  const negation = readings.some((reading) => reading.negation);
-  const question = readings.some((reading) => reading.question);
-  const denial = readings.some((reading) => reading.denial);
-  if (negation || question) {
-    return {
-      ...NOTHING,
-      negation,
-      question,
-      denial,
-      bare: readings.some((reading) => reading.bare),
-      partial: readings.some((reading) => reading.partial),
-      conditional: readings.some((reading) => reading.conditional),
-    };
+  const sets: readonly Language[][] = others.length === 0 ? [[]] : others.map((other) => [other]);
+  const beginning = text.slice(0, LONGEST_DECISION);
+  const readings = sets.map((set) => readWith(beginning, lexiconOf(set)));
+  const some = (says: (reading: Intent) => boolean): boolean => readings.some(says);
+
+  const negation = some((reading) => reading.negation);
+  const question = some((reading) => reading.question);
+  if (!negation && !question && text.length <= LONGEST_DECISION) {
+    const approving = readings.filter((reading) => reading.assent);
+    const chosen = approving.find((reading) => reading.confirm) ?? approving[0];
+    if (chosen !== undefined) return chosen;
   }
-  const chosen =
-    readings.find((reading) => reading.confirm) ?? readings.find((reading) => reading.assent);
-  if (chosen !== undefined) return chosen;
   return {
     ...NOTHING,
-    partial: readings.some((reading) => reading.partial),
-    conditional: readings.some((reading) => reading.conditional),
+    negation,
+    question,
+    denial: some((reading) => reading.denial),
+    partial: some((reading) => reading.partial),
+    conditional: some((reading) => reading.conditional),
+    bare: text.length <= LONGEST_DECISION && some((reading) => reading.denial && reading.bare),
   };
 }
 

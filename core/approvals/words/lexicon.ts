@@ -35,8 +35,8 @@ type Plain =
 /** The lists of some languages, made ready to be looked up. */
 export interface Lexicon {
   readonly languages: readonly Language[];
-  /** Longest phrase in any index, in tokens. */
-  readonly longest: number;
+  /** The beginnings of all phrases in any index, so that a look-up stops where none goes on. */
+  readonly beginnings: ReadonlySet<string>;
   /** Phrase (tokens joined by a space) → meaning. */
   readonly meanings: ReadonlyMap<string, Meaning>;
   /** Phrases that negate. */
@@ -91,11 +91,13 @@ export function shorten(word: string): string {
 function build(languages: readonly Language[]): Lexicon {
   const lists = languages.map((language) => LISTS[language]);
   const words = new Set<string>();
-  let longest = 1;
+  const beginnings = new Set<string>();
   const key = (phrase: string): string => {
     const parts = tokenize(phrase, languages, () => true).tokens.map((token) => token.text);
-    longest = Math.max(longest, parts.length);
-    for (const part of parts) words.add(part);
+    for (const [index, part] of parts.entries()) {
+      words.add(part);
+      beginnings.add(parts.slice(0, index + 1).join(' '));
+    }
     return parts.join(' ');
   };
   const keys = (pick: (list: WordList) => readonly string[]): string[] =>
@@ -115,7 +117,7 @@ function build(languages: readonly Language[]): Lexicon {
 
   return {
     languages,
-    longest,
+    beginnings,
     meanings,
     negations,
     notDenials: new Set(keys((list) => list.notDenials)),

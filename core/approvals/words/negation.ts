@@ -63,7 +63,7 @@ function lengthAt(
   phrases: ReadonlySet<string>,
 ): number {
   const look = (phrase: string): true | undefined => phrases.has(phrase) || undefined;
-  return longestAt(tokens, at, lexicon.longest, look)?.length ?? 0;
+  return longestAt(tokens, at, lexicon, look)?.length ?? 0;
 }
 
 /** The first item that is neither politeness nor an interjection, and where its tokens begin. */

@@ -11,7 +11,7 @@ export type Item = (Meaning | { readonly kind: 'name' | 'unknown' }) & {
 export function parse(tokens: readonly Token[], lexicon: Lexicon): readonly Item[] {
   const items: Item[] = [];
   for (let at = 0; at < tokens.length;) {
-    const found = longestAt(tokens, at, lexicon.longest, (phrase) => lexicon.meanings.get(phrase));
+    const found = longestAt(tokens, at, lexicon, (phrase) => lexicon.meanings.get(phrase));
     if (found) {
       const meaning = loneSi(tokens, at, lexicon) ? ({ kind: 'yes' } as const) : found.value;
       items.push({ ...meaning, tokens: tokens.slice(at, at + found.length) });
@@ -29,17 +29,18 @@ export function parse(tokens: readonly Token[], lexicon: Lexicon): readonly Item
 export function longestAt<T>(
   tokens: readonly Token[],
   at: number,
-  longest: number,
+  lexicon: Lexicon,
   look: (phrase: string) => T | undefined,
 ): { readonly value: T; readonly length: number } | null {
   let phrase = '';
   let best: { value: T; length: number } | null = null;
-  for (let length = 1; length <= longest; length += 1) {
+  for (let length = 1; ; length += 1) {
     const token = tokens[at + length - 1];
     if (token === undefined || (length > 1 && token.afterBreak)) break;
     phrase = length === 1 ? token.text : `${phrase} ${token.text}`;
     const value = look(phrase);
     if (value !== undefined) best = { value, length };
+    if (!lexicon.beginnings.has(phrase)) break;
   }
   return best;
 }
