@@ -7,11 +7,11 @@ import type { TestFleet } from './test-support/client.ts';
 
 // The demo fleet plays the part of a target. These tests hold it to what the program's own runner expects of one; that the runner itself
 // is right is tested against a real SSH server elsewhere.
-describe('the demo fleet keeps the contract of the remote wrapper', { timeout: 30_000 }, () => {
+describe('the demo fleet keeps the contract of the remote wrapper', { timeout: 60_000 }, () => {
   let t: TestFleet;
   beforeAll(async () => {
     t = await testFleet();
-  });
+  }, 60_000);
   afterAll(() => t.end());
 
   const dns = { name: 'dns', pveId: 101 };

@@ -13,7 +13,7 @@ import type { DemoFleet, DemoFleetOptions } from './index.ts';
 
 const ontology = loadOntology(fileURLToPath(new URL('../../seeds/ontology.yaml', import.meta.url)));
 
-describe('what the demo fleet keeps', { timeout: 20_000 }, () => {
+describe('what the demo fleet keeps', { timeout: 60_000 }, () => {
   let home: string;
   const running: DemoFleet[] = [];
   const start = async (options: Partial<DemoFleetOptions> = {}): Promise<DemoFleet> => {

@@ -28,7 +28,7 @@ describe('nothing that is sent to the demo fleet reaches this machine', { timeou
     await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
     port = (web.address() as AddressInfo).port;
     t = await testFleet();
-  });
+  }, 60_000);
   afterAll(async () => {
     delete process.env['DEMO_CANARY'];
     await t.end();

@@ -7,11 +7,11 @@ import type { TestFleet } from './test-support/client.ts';
 const hasSsh = spawnSync('ssh', ['-V']).status === 0;
 
 // A client that is not ours, with its own idea of the protocol. Where there is none, the other tests still use ssh2's.
-describe.skipIf(!hasSsh)('the OpenSSH client meets the demo fleet', { timeout: 20_000 }, () => {
+describe.skipIf(!hasSsh)('the OpenSSH client meets the demo fleet', { timeout: 60_000 }, () => {
   let t: TestFleet;
   beforeAll(async () => {
     t = await testFleet();
-  });
+  }, 60_000);
   afterAll(() => t.end());
 
   async function ssh(command: string[], options: string[] = [], user = 'root') {

@@ -3,11 +3,11 @@ import { testFleet } from './test-support/client.ts';
 import type { TestFleet } from './test-support/client.ts';
 
 // What an operator asks for in the demo, step by step, on one fleet: its state must hold together from one command to the next.
-describe('the stories of the demo fleet', { timeout: 30_000 }, () => {
+describe('the stories of the demo fleet', { timeout: 60_000 }, () => {
   let t: TestFleet;
   beforeAll(async () => {
     t = await testFleet();
-  });
+  }, 60_000);
   afterAll(() => t.end());
 
   const out = async (host: string, command: string): Promise<string> =>

@@ -17,7 +17,7 @@ function listener(): Follower & { readonly said: Promise<string> } {
   };
 }
 
-describe('executions that a machine remembers', { timeout: 20_000 }, () => {
+describe('executions that a machine remembers', { timeout: 60_000 }, () => {
   it('X7: of many ends the oldest outputs are cut to their end, which is told, and the ends stay', async () => {
     if (!shell) throw new Error('no web-1');
     const executions = new Executions(shell);
