@@ -58,7 +58,7 @@ function versionOf(name: string): string {
     return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
   }
   throw new SetupError(
-    'SETUP_OPTIONAL_PACKAGE_MISSING',
+    'setup_packages_missing',
     `The optional package ${name}, of which the chat page is made, is not installed: install it with \`npm ci --include=optional\`, or use Element with the embedded homeserver.`,
   );
 }
@@ -77,7 +77,7 @@ function runVite(outDir: string): Promise<void> {
       if (code === 0) return resolve();
       reject(
         new SetupError(
-          'SETUP_SERVICE_FAILED',
+          'setup_service_failed',
           `The chat page could not be built:\n${output.trim()}`,
         ),
       );

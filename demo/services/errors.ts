@@ -1,22 +1,20 @@
+import { NomosError } from '../../core/errors.ts';
+
 /** Stable codes of what can go wrong while the embedded services are set up. */
 export type SetupErrorCode =
-  | 'SETUP_ALREADY_RUNNING'
-  | 'SETUP_OPTIONAL_PACKAGE_MISSING'
-  | 'SETUP_PORT_TAKEN'
-  | 'SETUP_FOLDER_NOT_WRITABLE'
-  | 'SETUP_NO_DATABASE_USER'
-  | 'SETUP_SERVICE_FAILED'
-  | 'SETUP_ACCOUNT_FAILED'
-  | 'SETUP_STATE_UNREADABLE';
+  | 'setup_already_running'
+  | 'setup_packages_missing'
+  | 'setup_port_taken'
+  | 'setup_folder_not_writable'
+  | 'setup_no_database_user'
+  | 'setup_service_failed'
+  | 'setup_account_failed'
+  | 'setup_state_unreadable';
 
 /** Something that stops the embedded services. The message says what is wrong and the way out; it is shown as it is. */
-export class SetupError extends Error {
-  override readonly name = 'SetupError';
-  readonly code: SetupErrorCode;
-
-  constructor(code: SetupErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
+export class SetupError extends NomosError {
+  constructor(code: SetupErrorCode, message: string, options: { cause?: unknown } = {}) {
+    super(code, 'system', message, options);
   }
 }
 

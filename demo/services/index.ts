@@ -82,10 +82,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const packages = resolve(options.packages ?? options.home);
     const needPython = need.homeserver || (need.redis && serverOnPath() === undefined);
     const python = needPython
-      ? ensurePython({
-          home: packages,
-          onProgress: (text) => options.onProgress(`Python packages: ${text}`),
-        })
+      ? pythonPackages(packages, options.onProgress)
       : Promise.resolve({ dir: pythonDir(packages), python: '' });
     const started = await allOrFirstError([
       need.postgres
@@ -146,13 +143,29 @@ async function timed<T>(
   return result;
 }
 
+/** Mostly there already, from the bootstrap. What the installer has to say is made an error of this program. */
+async function pythonPackages(
+  home: string,
+  onProgress: (text: string) => void,
+): Promise<{ dir: string; python: string }> {
+  try {
+    return await ensurePython({
+      home,
+      onProgress: (text) => onProgress(`Python packages: ${text}`),
+    });
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'SetupFailure') throw error;
+    throw new SetupError('setup_packages_missing', error.message, { cause: error });
+  }
+}
+
 function makeHome(home: string): void {
   try {
     mkdirSync(home, { recursive: true });
     accessSync(home, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new SetupError(
-      'SETUP_FOLDER_NOT_WRITABLE',
+      'setup_folder_not_writable',
       `The folder ${home} cannot be written by this user: start as the user who made it, or set NOMOS_HOME to another folder.`,
       { cause: error },
     );
@@ -165,7 +178,7 @@ function lockHome(home: string): HeldLock {
   const { pid, url } = attempt.holder;
   const where = typeof url === 'string' ? `, at ${url}` : ' and is still starting';
   throw new SetupError(
-    'SETUP_ALREADY_RUNNING',
+    'setup_already_running',
     `Nomos already runs in this folder (process ${pid})${where}. Use that one, stop it with \`kill ${pid}\`, or set NOMOS_HOME to another folder.`,
   );
 }
@@ -201,7 +214,7 @@ async function withAccounts(
       (await synapse.accounts.login(name, password, 'Nomos'));
     if (signedIn === undefined) {
       throw new SetupError(
-        'SETUP_ACCOUNT_FAILED',
+        'setup_account_failed',
         `The account @${name}:${synapse.serverName} of the embedded homeserver does not take the password that ${stateFile} holds: put that file back from a copy, or remove its folder to start from nothing.`,
       );
     }

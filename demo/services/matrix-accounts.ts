@@ -146,7 +146,7 @@ function session(what: string, answer: Answer): MatrixSession {
 function failed(what: string, answer: Answer): SetupError {
   const { errcode, error } = answer.body;
   return new SetupError(
-    'SETUP_ACCOUNT_FAILED',
+    'setup_account_failed',
     `The homeserver refused ${what}: ${String(errcode ?? answer.status)} ${String(error ?? '')}`.trimEnd(),
   );
 }

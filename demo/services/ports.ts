@@ -32,7 +32,7 @@ export async function choosePort(wish: {
     const wayOut =
       wish.setting === undefined ? 'choose another one' : `set ${wish.setting} to another port`;
     throw new SetupError(
-      'SETUP_PORT_TAKEN',
+      'setup_port_taken',
       `Port ${wish.fixed} for ${wish.name} is taken by another program: end that program or ${wayOut}.`,
     );
   }

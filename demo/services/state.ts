@@ -17,7 +17,7 @@ export function readState<State>(path: string): State | undefined {
     return JSON.parse(text) as State;
   } catch (error) {
     throw new SetupError(
-      'SETUP_STATE_UNREADABLE',
+      'setup_state_unreadable',
       `${path} is damaged: put it back from a copy, or remove the folder it is in to start from nothing.`,
       { cause: error },
     );

@@ -185,7 +185,7 @@ export async function untilReady(
 
 function serviceFailed(service: ServiceProcess, how: string): SetupError {
   return new SetupError(
-    'SETUP_SERVICE_FAILED',
+    'setup_service_failed',
     `The embedded ${service.name} is not available: ${how}. Its log ${service.logFile} ends with:\n${lastLines(service.logFile)}`,
   );
 }

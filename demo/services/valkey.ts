@@ -105,7 +105,7 @@ function packagedServer(pythonDir: string): string {
     }
   }
   throw new SetupError(
-    'SETUP_OPTIONAL_PACKAGE_MISSING',
+    'setup_packages_missing',
     `No Redis is there: ${pythonDir} holds no Valkey for this kind of machine. Install \`redis-server\` or \`valkey-server\`, or set REDIS_URL to a server of yours.`,
   );
 }

@@ -1,8 +1,16 @@
 /** Long steps: run with their output in a log, their progress on one line, and the log's end shown if they fail. */
 import { spawn } from 'node:child_process';
-import { createWriteStream, mkdirSync } from 'node:fs';
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
+import { processIdentity, stillRuns } from './identity.mjs';
 import { SetupFailure } from './setup-failure.mjs';
 
 /** @type {Set<import('node:child_process').ChildProcess>} */
@@ -27,8 +35,10 @@ export function endSteps() {
  *   env?: NodeJS.ProcessEnv, onLine?: (line: string) => void,
  * }} step `what` begins the sentence of a failure, `wayOut` ends it
  */
-export function runStep({ what, command, args, logFile, wayOut, cwd, env, onLine }) {
+export async function runStep({ what, command, args, logFile, wayOut, cwd, env, onLine }) {
   mkdirSync(dirname(logFile), { recursive: true });
+  const pidFile = `${logFile}.pid`;
+  await endLeftover(pidFile);
   const log = createWriteStream(logFile, { flags: 'w', mode: 0o600 });
   log.write(`$ ${[command, ...args].join(' ')}\n`);
   return new Promise((resolve, reject) => {
@@ -41,6 +51,9 @@ export function runStep({ what, command, args, logFile, wayOut, cwd, env, onLine
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.add(child);
+    const identity = child.pid === undefined ? undefined : processIdentity(child.pid);
+    if (identity !== undefined)
+      writeFileSync(pidFile, JSON.stringify({ pid: child.pid, identity }));
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on('line', (line) => {
         log.write(`${line}\n`);
@@ -51,6 +64,7 @@ export function runStep({ what, command, args, logFile, wayOut, cwd, env, onLine
     }
     const finish = (problem) => {
       running.delete(child);
+      rmSync(pidFile, { force: true });
       log.end();
       if (problem === undefined) return resolve();
       const shown = tail.map((line) => `    ${line}`).join('\n');
@@ -66,6 +80,26 @@ export function runStep({ what, command, args, logFile, wayOut, cwd, env, onLine
       else finish(signal === null ? `exit code ${code}` : `ended by ${signal}`);
     });
   });
+}
+
+/** A killed run of ours may have left its step at work: two at once would spoil each other's files. */
+async function endLeftover(pidFile) {
+  if (!existsSync(pidFile)) return;
+  let known;
+  try {
+    known = JSON.parse(readFileSync(pidFile, 'utf8'));
+  } catch {
+    // Cut off by the same crash.
+    return;
+  }
+  while (stillRuns(known)) {
+    try {
+      process.kill(-known.pid, 'SIGKILL');
+    } catch (error) {
+      if (error.code !== 'ESRCH') throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 /**
