@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Language } from './lists.ts';
 
-/** One line of `conversation.log`, the test data of the word lists. */
+/** One line of `conversation.txt`, the test data of the word lists. */
 export interface Line {
   readonly number: number;
   readonly verdict: string;
@@ -9,9 +9,9 @@ export interface Line {
   readonly text: string;
 }
 
-/** Reads `conversation.log`; its head says what the columns mean. */
+/** Reads `conversation.txt`; its head says what the columns mean. */
 export function readLog(): readonly Line[] {
-  return readFileSync(new URL('./conversation.log', import.meta.url), 'utf8')
+  return readFileSync(new URL('./conversation.txt', import.meta.url), 'utf8')
     .split('\n')
     .flatMap((line, index): Line[] => {
       if (line === '' || line.startsWith('#')) return [];
