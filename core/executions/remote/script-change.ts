@@ -157,7 +157,7 @@ supervise() {
     wait $w; a=$?
     wait $t; b=$?
     wait $p; x=$?
-    [ $x = 127 ] || r=$x
+    case $x in 127|*[!0-9]*) r=143 ;; *) r=$x ;; esac
     case $b in 10|11) why=timeout ;; esac
     case $a in 10|11) why=cancel ;; esac
     [ $a != 11 ] && [ $b != 11 ] || gone=0
