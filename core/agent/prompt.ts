@@ -39,7 +39,7 @@ export function stateBlock(text: string): string {
   return `<state from="nomos">\n${withoutTags(text)}\n</state>`;
 }
 
-const OUR_TAGS = /<(?=\/?\s*(?:note|state)\b)/gi;
+const OUR_TAGS = /<(?=\s*\/?\s*(?:note|state)\b)/gi;
 
 /** Text in which nothing can pass for one of our tags: what a command printed must not speak for Nomos (L10, Z2). */
 export function withoutTags(text: string): string {

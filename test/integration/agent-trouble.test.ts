@@ -1,0 +1,414 @@
+import { afterEach, expect, test } from 'vitest';
+import { runPass, PassHandedOver, PassLost } from '../../core/agent/pass.ts';
+import { MAX_MODEL_CALLS } from '../../core/agent/pass.ts';
+import { armFault, disarmFaults } from '../../core/faults.ts';
+import { asId, type PassId, type SessionId } from '../../core/ids.ts';
+import { receiveMessage } from '../../core/tasks/messages.ts';
+import { requestStop } from '../../core/tasks/stop.ts';
+import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
+import type { AskedRequest, Step } from '../support/scripted-model.ts';
+
+let bench: AgentBench;
+afterEach(async () => {
+  disarmFaults();
+  await bench.close();
+});
+
+const NOTHING: Target = () => ({});
+const FOREVER = new AbortController().signal;
+
+function run(command: string): Step {
+  return {
+    toolCalls: [
+      { name: 'run', arguments: { target: 'host:web-1', command, purpose: 'for the test' } },
+    ],
+  };
+}
+
+const words = (request: AskedRequest | undefined): string =>
+  (request?.messages ?? []).map((message) => message.content ?? '').join('\n');
+
+async function errors(sessionId: SessionId): Promise<Array<Record<string, unknown>>> {
+  const rows = await bench.database.read.event.findMany({
+    where: { sessionId, type: 'error.raised' },
+  });
+  return rows.map((row) => row.data as Record<string, unknown>);
+}
+
+/** The pass's process dies at a fault point; another worker takes it up from its rows. */
+async function dieAt(point: string, sessionId: SessionId): Promise<void> {
+  armFault(point, () => {
+    disarmFaults(point);
+    throw new Error('the process ended here');
+  });
+  const pass = await bench.claim(sessionId, 'first-worker');
+  const id = asId<PassId>(pass?.id ?? '');
+  await expect(runPass(bench.deps, id, { signal: FOREVER })).rejects.toThrow(
+    'the process ended here',
+  );
+  await bench.database.read.pass.update({
+    where: { id },
+    data: { state: 'queued', leaseOwner: null, leaseUntil: null },
+  });
+}
+
+/** A pass that has all but used up its model calls. */
+async function nearTheLimit(sessionId: SessionId): Promise<void> {
+  await bench.database.read.pass.updateMany({
+    where: { sessionId },
+    data: { modelCalls: MAX_MODEL_CALLS - 2 },
+  });
+}
+const look: Step = { toolCalls: [{ name: 'list_lxcs', arguments: {} }] };
+
+test('L2: at the limit one last call without tools writes the report', async () => {
+  bench = await agentBench(
+    NOTHING,
+    (request) => {
+      expect(request.tools?.length).toBeGreaterThan(0);
+      return look;
+    },
+    (request) => {
+      expect(request.tools).toBeUndefined();
+      expect(request.messages.at(-1)?.content).toContain('reached its limit');
+      return { text: 'So far I only looked.' };
+    },
+  );
+  const { sessionId } = await bench.open('look for ever');
+  await nearTheLimit(sessionId);
+  expect(await bench.pass(sessionId)).toMatchObject({
+    state: 'done',
+    modelCalls: MAX_MODEL_CALLS,
+    answer: 'So far I only looked.',
+  });
+  bench.model.verify();
+});
+
+test('L2: a pass does not end in silence even when the report is empty', async () => {
+  bench = await agentBench(NOTHING, look, { text: '' }, { text: ' ' }, look);
+  const { sessionId } = await bench.open('look for ever');
+  await nearTheLimit(sessionId);
+  const pass = await bench.pass(sessionId);
+  expect(pass.state).toBe('done');
+  expect(pass.answer).toMatch(/I stopped after 40 model calls[^]*list_lxcs: 1 done/);
+});
+
+test('L4, J5: an unusable answer is tried again, and the model is told why; it leaves no trace in the conversation', async () => {
+  bench = await agentBench(
+    NOTHING,
+    { text: '' },
+    { text: "I'm sorry, but I can't assist with that." },
+    { text: 'All is well.' },
+  );
+  const { sessionId } = await bench.open('how are things?');
+  expect(await bench.pass(sessionId)).toMatchObject({
+    state: 'done',
+    answer: 'All is well.',
+    modelCalls: 3,
+    tokensIn: 300,
+  });
+  expect(bench.model.requests[1]?.messages.at(-1)?.content).toContain(
+    'could not be used: it was empty',
+  );
+  expect(bench.model.requests[2]?.messages.at(-1)?.content).toContain('it was a refusal');
+  expect(await bench.database.read.message.count({ where: { sessionId, role: 'assistant' } })).toBe(
+    1,
+  );
+});
+
+test('L4, J5, C7: after three unusable answers the pass fails with a card that offers to try again; the task stays open', async () => {
+  bench = await agentBench(
+    NOTHING,
+    { text: '' },
+    { text: '所有磁盘都正常，没有任何问题。' },
+    { text: '' },
+  );
+  const { sessionId } = await bench.open('how are things?');
+  expect(await bench.pass(sessionId)).toMatchObject({
+    state: 'failed',
+    modelCalls: 3,
+    error: { code: 'answer_unusable' },
+  });
+  expect(await errors(sessionId)).toEqual([
+    expect.objectContaining({ code: 'answer_unusable', fault: 'model', retry: true }),
+  ]);
+  expect(
+    await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } }),
+  ).toMatchObject({ endedAt: null });
+});
+
+test('R11: 5xx, a cut stream and rubbish are tried again within the pass', async () => {
+  bench = await agentBench(NOTHING, { status: 503 }, { cut: 'half an ans' }, { text: 'whole' });
+  const { sessionId } = await bench.open('go');
+  expect(await bench.pass(sessionId)).toMatchObject({
+    state: 'done',
+    answer: 'whole',
+    modelCalls: 3,
+  });
+});
+
+test('R11: a model that wants a long rest is not waited for; the card says what is wrong', async () => {
+  bench = await agentBench(NOTHING, { status: 429, headers: { 'retry-after': '3600' } });
+  const { sessionId } = await bench.open('go');
+  expect(await bench.pass(sessionId)).toMatchObject({ state: 'failed', modelCalls: 1 });
+  expect(await errors(sessionId)).toEqual([
+    expect.objectContaining({ code: 'model_rate_limited', retry: true }),
+  ]);
+});
+
+test('L1: a refused key fails at once, by name, with what to do', async () => {
+  bench = await agentBench(NOTHING, { status: 401 });
+  const { sessionId } = await bench.open('go');
+  await bench.pass(sessionId);
+  const [error] = await errors(sessionId);
+  expect(error).toMatchObject({ code: 'model_unauthorized', fault: 'operator' });
+  expect(error?.['hint']).toContain('OPENAI_API_KEY');
+  bench.model.verify();
+});
+
+test('L5: a conversation that is too long for the model is narrowed and asked again', async () => {
+  const long = 'x'.repeat(4000);
+  bench = await agentBench(
+    () => ({ stdout: long }),
+    run('cat /etc/services'),
+    run('cat /etc/protocols'),
+    { status: 400, body: { error: { message: 'too long', code: 'context_length_exceeded' } } },
+    { text: 'ok' },
+  );
+  const { sessionId } = await bench.open('read both');
+  await bench.pass(sessionId, { contextTokens: 3000 });
+  const size = (request: AskedRequest | undefined): number => words(request).length;
+  expect(size(bench.model.requests[3])).toBeLessThan(size(bench.model.requests[2]));
+  expect(words(bench.model.requests[3])).toContain('get_execution_status');
+});
+
+test('L5: the next pass gets old results as a line, and is told what is left out', async () => {
+  bench = await agentBench(
+    () => ({ stdout: 'y'.repeat(2000) }),
+    run('cat /etc/services'),
+    { text: 'read' },
+    { text: 'yes' },
+  );
+  const { sessionId, turnId } = await bench.open('read it');
+  await bench.pass(sessionId);
+  for (let i = 0; i < 40; i++) {
+    await bench.database.write((unit) =>
+      receiveMessage(unit, { sessionId, turnId, text: `line ${i}`, sender: ANN }),
+    );
+  }
+  await bench.pass(sessionId);
+  expect(words(bench.model.requests[2])).not.toContain('yyyy');
+  expect(words(bench.model.requests[2])).toContain('shortened');
+  bench.model.script({ text: 'again' });
+  await bench.database.write((unit) =>
+    receiveMessage(unit, { sessionId, turnId, text: 'and now?', sender: ANN }),
+  );
+  await bench.pass(sessionId);
+  const last = bench.model.requests[3];
+  expect(last?.messages[1]?.content).toMatch(
+    /^<note from="nomos">\n\d+ earlier messages of this task are left out here: \d+ of the operator/,
+  );
+  expect(last?.messages.filter((message) => message.content?.startsWith('line '))).toHaveLength(29);
+});
+
+test('T5: 🛑 ends a pass in the middle of a model call; what waits for a decision still waits', async () => {
+  bench = await agentBench(NOTHING, run('touch /x'), { hang: true });
+  const { sessionId, turnId } = await bench.open('go');
+  const done = bench.pass(sessionId);
+  await bench.model.request(2);
+  await bench.database.write((unit) => requestStop(unit, { sessionId, turnId, by: ANN }));
+  expect(await done).toMatchObject({ state: 'cancelled', error: null });
+  expect(await errors(sessionId)).toEqual([]);
+  expect(
+    await bench.database.read.execution.findFirstOrThrow({ where: { sessionId } }),
+  ).toMatchObject({ status: 'pending_approval' });
+});
+
+test('T5: 🛑 while a command runs: calls that were to follow are not made, and its end wakes nobody', async () => {
+  const gate = Promise.withResolvers<Record<string, never>>();
+  const started = Promise.withResolvers<void>();
+  bench = await agentBench(
+    () => {
+      started.resolve();
+      return gate.promise;
+    },
+    {
+      toolCalls: [
+        { name: 'run', arguments: { target: 'web-1', command: 'ls -R /', purpose: 'look' } },
+        { name: 'set_goal', arguments: { goal: 'never set' } },
+      ],
+    },
+  );
+  const { sessionId } = await bench.open('go');
+  const done = bench.pass(sessionId);
+  await started.promise;
+  await bench.database.write((unit) => requestStop(unit, { sessionId, by: ANN }));
+  expect(await done).toMatchObject({ state: 'cancelled' });
+  expect(
+    await bench.database.read.toolCall.findFirstOrThrow({ where: { name: 'set_goal' } }),
+  ).toMatchObject({ state: 'failed' });
+  gate.resolve({});
+  await bench.until(
+    async () =>
+      (await bench.database.read.execution.findFirst({ where: { status: 'completed' } })) ??
+      undefined,
+  );
+  expect(await bench.claim(sessionId)).toBeNull();
+});
+
+test('J7: a handover stops between two steps and leaves the row to be taken up', async () => {
+  bench = await agentBench(NOTHING, { hang: true }, { text: 'done by the other' });
+  const { sessionId } = await bench.open('go');
+  const pass = await bench.claim(sessionId, 'leaving');
+  const leave = new AbortController();
+  const id = asId<PassId>(pass?.id ?? '');
+  const running = runPass(bench.deps, id, { signal: leave.signal });
+  await bench.model.request(1);
+  leave.abort();
+  await expect(running).rejects.toBeInstanceOf(PassHandedOver);
+  const row = await bench.database.read.pass.findUniqueOrThrow({ where: { id } });
+  expect(row).toMatchObject({ state: 'running', error: null });
+  await bench.database.read.pass.update({
+    where: { id },
+    data: { state: 'queued', leaseOwner: null },
+  });
+  expect(await bench.pass(sessionId)).toMatchObject({
+    id,
+    state: 'done',
+    answer: 'done by the other',
+    attempt: 2,
+  });
+});
+
+test('T4: a worker that lost its pass writes nothing more', async () => {
+  let sessionId: SessionId;
+  bench = await agentBench(NOTHING, async () => {
+    // Another worker took the pass up while this one's model was thinking.
+    await bench.database.read.pass.updateMany({
+      where: { sessionId },
+      data: { leaseOwner: 'successor', attempt: 2 },
+    });
+    return { text: 'too late' };
+  });
+  ({ sessionId } = await bench.open('go'));
+  const pass = await bench.claim(sessionId, 'slow');
+  await expect(
+    runPass(bench.deps, asId<PassId>(pass?.id ?? ''), { signal: FOREVER }),
+  ).rejects.toBeInstanceOf(PassLost);
+  expect(await bench.database.read.message.count({ where: { sessionId, role: 'assistant' } })).toBe(
+    0,
+  );
+  expect(
+    (await bench.database.read.pass.findFirstOrThrow({ where: { sessionId } })).answer,
+  ).toBeNull();
+});
+
+test.each([
+  ['agent.before_model_call', 2],
+  ['agent.before_answer_stored', 3],
+  ['agent.answer_stored', 2],
+  ['agent.tool_started', 2],
+  ['agent.before_tool_result', 2],
+  ['agent.tool_ended', 2],
+])(
+  'L6: a pass that died at %s is taken up: finished calls are not made again, the command runs once',
+  async (point, asked) => {
+    bench = await agentBench(NOTHING);
+    bench.model.lane(
+      (request) => !request.messages.some((message) => message.role === 'tool'),
+      ...(asked === 3 ? [run('ls /a')] : []),
+      run('ls /a'),
+    );
+    bench.model.lane((request) => request.messages.some((message) => message.role === 'tool'), {
+      text: 'there',
+    });
+    const { sessionId } = await bench.open('go');
+    await dieAt(point, sessionId);
+    expect(await bench.pass(sessionId)).toMatchObject({ state: 'done', answer: 'there' });
+    expect(bench.ran).toHaveLength(1);
+    expect(bench.model.requests).toHaveLength(asked);
+    expect(await bench.database.read.execution.count({ where: { sessionId } })).toBe(1);
+    const calls = await bench.database.read.toolCall.findMany({ where: { sessionId } });
+    expect(calls.map((call) => call.state)).toEqual(['done']);
+    expect(await bench.claim(sessionId)).toBeNull();
+    bench.model.verify();
+  },
+);
+
+test('L6, R2: a pass that died after a change was requested does not ask for it twice', async () => {
+  bench = await agentBench(NOTHING, run('touch /x'), { text: 'I wait for you.' });
+  const { sessionId } = await bench.open('go');
+  await dieAt('agent.before_tool_result', sessionId);
+  await bench.pass(sessionId);
+  expect(await bench.database.read.approval.count({ where: { sessionId } })).toBe(1);
+  expect(words(bench.model.requests[1])).toContain('pending_approval');
+});
+
+test('L6: a pass that died after complete_task only ends', async () => {
+  bench = await agentBench(NOTHING, {
+    toolCalls: [{ name: 'complete_task', arguments: { outcome: 'success', summary: 'All done.' } }],
+  });
+  const { sessionId } = await bench.open('go');
+  await dieAt('agent.tool_ended', sessionId);
+  expect(await bench.pass(sessionId)).toMatchObject({ state: 'done' });
+  expect(bench.model.requests).toHaveLength(1);
+});
+
+test('C13: a long answer shows while it is being written, at most once a second, and is whole at the end', async () => {
+  const text = Array.from({ length: 60 }, (_, i) => `word${i}`).join(' ');
+  bench = await agentBench(NOTHING, { text, pauseMs: 40 });
+  const { sessionId } = await bench.open('tell me');
+  const seen: string[] = [];
+  bench.feed.subscribe((event) => {
+    if (event.type !== 'pass.answering') return;
+    void bench.database.read.pass
+      .findUniqueOrThrow({ where: { id: event.refId ?? '' } })
+      .then((pass) => seen.push(pass.answer ?? ''));
+  });
+  const pass = await bench.pass(sessionId);
+  expect(pass.answer).toBe(text);
+  const shown = (await bench.events(sessionId)).filter((type) => type === 'pass.answering').length;
+  expect(shown).toBeGreaterThanOrEqual(1);
+  expect(shown).toBeLessThanOrEqual(4);
+  expect(seen.every((part) => text.startsWith(part))).toBe(true);
+});
+
+test('C13: with streaming off nothing shows before the answer is whole', async () => {
+  const text = Array.from({ length: 60 }, (_, i) => `word${i}`).join(' ');
+  bench = await agentBench(NOTHING, { text, pauseMs: 5 });
+  const { sessionId } = await bench.open('tell me');
+  await bench.pass(sessionId, { streaming: false });
+  expect(await bench.events(sessionId)).not.toContain('pass.answering');
+});
+
+test('R12, X4: any bytes in an answer, in arguments or in an output are stored and go on', async () => {
+  bench = await agentBench(
+    () => ({ stdout: 'a\0b\ud800' }),
+    {
+      text: 'nul \0 here',
+      toolCalls: [
+        {
+          name: 'run',
+          arguments: { target: 'web-1', command: 'cat /bin/true', purpose: 'nul \0 too' },
+        },
+      ],
+    },
+    { text: 'fine \0' },
+  );
+  const { sessionId } = await bench.open('go');
+  expect(await bench.pass(sessionId)).toMatchObject({ state: 'done', answer: 'fine ␀' });
+});
+
+test('T13: a message that was redacted in time is not part of what the model reads', async () => {
+  bench = await agentBench(NOTHING, { text: 'ok' });
+  const { sessionId, turnId } = await bench.open('first');
+  const { messageId } = await bench.database.write((unit) =>
+    receiveMessage(unit, { sessionId, turnId, text: 'a slip', sender: ANN }),
+  );
+  await bench.database.read.message.update({
+    where: { id: messageId },
+    data: { redactedAt: new Date(), takenInAt: new Date() },
+  });
+  await bench.pass(sessionId);
+  expect(words(bench.model.requests[0])).not.toContain('a slip');
+});
