@@ -1,6 +1,8 @@
 import type { UserId } from '../../core/ids.ts';
+import { headBytes } from '../../core/text/clip.ts';
 import { formatDuration } from '../../core/text/duration.ts';
-import { cardOf, type Card } from './card.ts';
+import { cardOf, fitting, type Card } from './card.ts';
+import { markdown } from './markdown.ts';
 import { MARK_SIGN, isEnded, type TaskMark } from './mark.ts';
 import { list, para, rich, strong, type Rich } from './rich.ts';
 import type { DigestState } from './state.ts';
@@ -8,13 +10,18 @@ import { count, EXECUTION_MARK, label, names, number, slug } from './words.ts';
 
 /** The balance of a task: at its end, where it calls who asked for it, and on `!digest` (C6). */
 export function digestCard(digest: DigestState, callFor: readonly UserId[] = []): Card {
+  return fitting(SUMMARY_BYTES.map((most) => () => digestForm(digest, callFor, most)));
+}
+
+// The agent's summary is what the operator reads: as much of it as fits.
+const SUMMARY_BYTES = [4_000, 1_000, 300];
+
+function digestForm(digest: DigestState, callFor: readonly UserId[], most: number): Card {
   const title = digest.title === null ? `Task ${digest.shortId}` : label(digest.title, 80);
   return cardOf(
     [
       para(strong(rich`${headWords(digest)}: ${title}`)),
-      digest.summary === null || digest.summary.trim() === ''
-        ? undefined
-        : para(label(digest.summary, 500)),
+      digest.summary === null ? undefined : markdown(headBytes(digest.summary, most)),
       list([...points(digest)]),
       para(rich`Task ${slug(digest.shortId)} · write here to open it again`),
     ],

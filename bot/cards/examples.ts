@@ -1,258 +1,39 @@
-import { asId, type MatrixEventId, type RoomId, type UserId } from '../../core/ids.ts';
 import { answerCard } from './answer.ts';
 import { batchCard } from './batch.ts';
 import type { Card } from './card.ts';
 import { digestCard } from './digest.ts';
 import { errorCard } from './error.ts';
+import {
+  ANN,
+  at,
+  EXAMPLE_ANSWER,
+  EXAMPLE_APPROVED,
+  EXAMPLE_CALLS,
+  EXAMPLE_DELETION,
+  EXAMPLE_OUTPUT,
+  EXAMPLE_ROOM,
+  EXAMPLE_STEPS,
+  EXAMPLE_VIEW,
+  exampleApproval,
+  exampleExecution,
+  exampleRun,
+  exampleTask,
+  NAMED_DELETION,
+  NAMED_RESTART,
+} from './example-state.ts';
 import { executionCard } from './execution.ts';
 import { lobbyLinkCard, turnRootCard } from './lobby.ts';
 import { planCard } from './plan.ts';
 import { progressCard } from './progress.ts';
 import { questionCard } from './question.ts';
-import {
-  alreadyDecided,
-  reminderCard,
-  typedConfirmationHint,
-  whichOne,
-  type WaitingName,
-} from './replies.ts';
-import type {
-  ApprovalState,
-  CallState,
-  CardLink,
-  ExecutionState,
-  StepState,
-  TaskState,
-} from './state.ts';
+import { alreadyDecided, reminderCard, typedConfirmationHint, whichOne } from './replies.ts';
 import { taskCard } from './task.ts';
-import type { View } from './view.ts';
 
 /** One card with a name, for the snapshot tests and for the pictures in `docs/`. */
 export interface Example {
   readonly name: string;
   readonly card: Card;
 }
-
-/** A task's room, an operator and a time of day that all examples share. */
-export const ANN: UserId = asId('@ann:example.org');
-export const EXAMPLE_ROOM: RoomId = asId('!task:example.org');
-export const EXAMPLE_VIEW: View = { now: at('15:04:40'), timeZone: 'UTC' };
-
-/** A time on the day of the examples. */
-export function at(time: string): Date {
-  return new Date(`2026-11-29T${time}.000Z`);
-}
-
-const link: CardLink = { roomId: EXAMPLE_ROOM, eventId: asId<MatrixEventId>('$card') };
-
-/** A pending approval, with what the example changes. */
-export function exampleApproval(changes: Partial<ApprovalState> = {}): ApprovalState {
-  return {
-    shortId: 'p4x8m',
-    status: 'pending',
-    needsTyped: false,
-    needsRole: 'approver',
-    needsPeople: 1,
-    votes: [],
-    createdAt: at('15:04:00'),
-    expiresAt: at('16:04:00'),
-    decidedBy: null,
-    decidedAt: null,
-    decidedMeans: null,
-    reason: null,
-    ...changes,
-  };
-}
-
-/** An execution that waits, with what the example changes. */
-export function exampleExecution(changes: Partial<ExecutionState> = {}): ExecutionState {
-  return {
-    shortId: 'k7f3q',
-    purpose: 'Restart nginx, which is down',
-    target: 'web-1',
-    address: 'root@10.20.0.11',
-    command: 'systemctl restart nginx',
-    risk: 'config_mutation',
-    reasons: ['systemctl restart changes a running service'],
-    blast: { direct: ['service:shop@web-1', 'service:blog@web-1'], total: 5 },
-    status: 'pending_approval',
-    allowedBy: null,
-    approval: exampleApproval(),
-    createdAt: at('15:04:00'),
-    queuedAt: null,
-    startedAt: null,
-    endedAt: null,
-    exitCode: null,
-    signal: null,
-    tail: '',
-    stdoutBytes: 0,
-    stderrBytes: 0,
-    error: null,
-    cancelRequestedBy: null,
-    ...changes,
-  };
-}
-
-const approved = exampleApproval({
-  status: 'approved',
-  decidedBy: ANN,
-  decidedAt: at('15:04:20'),
-  decidedMeans: 'tap',
-});
-
-/** A running execution, with what the example changes. */
-export function exampleRun(changes: Partial<ExecutionState> = {}): ExecutionState {
-  return exampleExecution({
-    status: 'running',
-    allowedBy: 'approval',
-    approval: approved,
-    queuedAt: at('15:04:20'),
-    startedAt: at('15:04:21'),
-    ...changes,
-  });
-}
-
-const destructive = exampleExecution({
-  shortId: 'w2c9d',
-  purpose: 'Delete the old backups that fill the disk',
-  target: 'nas-1',
-  address: 'root@10.20.0.30',
-  command: 'rm -rf /srv/backup/2023',
-  risk: 'destructive',
-  reasons: ['rm -r deletes a directory with all that is in it'],
-  blast: { direct: [], total: 0 },
-  approval: exampleApproval({ needsTyped: true, shortId: 'd8n5t' }),
-});
-
-const steps: StepState[] = [
-  { seq: 1, generation: 1, title: 'Read the disks of all hosts', status: 'done' },
-  { seq: 2, generation: 1, title: 'Restart nginx', status: 'replaced' },
-  { seq: 3, generation: 2, title: 'Check the configuration with nginx -t', status: 'done' },
-  { seq: 4, generation: 2, title: 'Restart nginx on web-1', status: 'running' },
-  { seq: 5, generation: 2, title: 'Verify that it answers', status: 'pending' },
-];
-
-/** A task that waits for a decision while a command runs, with what the example changes. */
-export function exampleTask(changes: Partial<TaskState> = {}): TaskState {
-  return {
-    shortId: 'k7f3q',
-    title: 'Check the disks and restart nginx on web-1',
-    status: 'awaiting_approval',
-    outcome: null,
-    summary: null,
-    pausedReason: null,
-    working: false,
-    steps,
-    waiting: [
-      {
-        kind: 'approval',
-        label: 'Restart nginx, which is down',
-        target: 'web-1',
-        risk: 'config_mutation',
-        until: at('16:04:00'),
-        link,
-      },
-      {
-        kind: 'question',
-        label: 'Which backups may go?',
-        target: null,
-        risk: null,
-        until: null,
-        link,
-      },
-    ],
-    running: [
-      { label: 'Refresh the package lists', target: 'web-2', startedAt: at('15:03:28'), link },
-    ],
-    queuedCount: 0,
-    lastActivityAt: at('15:04:30'),
-    stuck: false,
-    ...changes,
-  };
-}
-
-/** A finished look-up, with what the example changes. */
-export function exampleCall(changes: Partial<CallState> = {}): CallState {
-  return {
-    name: 'get_entity',
-    arguments: { slug: 'web-1' },
-    target: 'web-1',
-    state: 'done',
-    success: true,
-    durationMs: 12,
-    startedAt: at('15:04:00'),
-    execution: null,
-    ...changes,
-  };
-}
-
-const calls: CallState[] = [
-  ...Array.from({ length: 31 }, (_, index) => exampleCall({ target: `host-${index}` })),
-  exampleCall({
-    name: 'run',
-    target: 'web-1',
-    arguments: { purpose: 'Read disk usage', command: 'df -h' },
-    durationMs: 412,
-  }),
-  exampleCall({
-    name: 'run',
-    target: 'web-2',
-    arguments: { purpose: 'Read disk usage', command: 'df -h' },
-    durationMs: 9_800,
-    success: false,
-  }),
-  exampleCall({
-    name: 'get_execution_status',
-    execution: { shortId: 'k7f3q', purpose: 'Refresh the package lists', status: 'running' },
-  }),
-  exampleCall({
-    name: 'get_execution_status',
-    execution: { shortId: 'k7f3q', purpose: 'Refresh the package lists', status: 'running' },
-  }),
-  exampleCall({
-    name: 'run',
-    arguments: { purpose: 'Is nginx active?', command: 'systemctl is-active nginx' },
-    state: 'running',
-    success: null,
-    durationMs: null,
-    startedAt: at('15:04:38'),
-  }),
-];
-
-const restart: WaitingName = {
-  shortId: 'k7f3q',
-  label: 'Restart nginx, which is down',
-  target: 'web-1',
-  risk: 'config_mutation',
-  link,
-};
-const deletion: WaitingName = {
-  shortId: 'w2c9d',
-  label: 'Delete the old backups',
-  target: 'nas-1',
-  risk: 'destructive',
-  link,
-};
-
-const OUTPUT = Array.from(
-  { length: 14 },
-  (_, index) => `Get:${index + 1} bookworm/main amd64 Packages`,
-).join('\n');
-
-const ANSWER = `nginx on **web-1** is running again.
-
-1. The disks are fine; the fullest is \`/srv\` on nas-1 with 81 %.
-2. nginx had stopped after a *bad* reload, the configuration is valid now.
-
-| host | disk | used |
-|---|---|---|
-| web-1 | / | 41 % |
-| nas-1 | /srv | 81 % |
-
-\`\`\`sh
-systemctl is-active nginx
-\`\`\`
-See [the manual](https://nginx.org/en/docs/).`;
 
 /** The main cards, each in its telling states. */
 export function examples(): Example[] {
@@ -268,7 +49,7 @@ export function examples(): Example[] {
           summary: 'nginx on web-1 runs again; all disks below 85 %.',
           waiting: [],
           running: [],
-          steps: steps.map((step) =>
+          steps: EXAMPLE_STEPS.map((step) =>
             step.status === 'replaced' ? step : { ...step, status: 'done' },
           ),
         }),
@@ -289,7 +70,7 @@ export function examples(): Example[] {
       card: progressCard(
         {
           state: 'running',
-          calls,
+          calls: EXAMPLE_CALLS,
           startedAt: at('15:04:00'),
           endedAt: null,
           stopRequestedBy: null,
@@ -298,7 +79,10 @@ export function examples(): Example[] {
       ),
     },
     { name: 'Waits for a tap', card: executionCard(exampleExecution(), view, { callFor: [ANN] }) },
-    { name: 'Waits for “I confirm”', card: executionCard(destructive, view, { callFor: [ANN] }) },
+    {
+      name: 'Waits for “I confirm”',
+      card: executionCard(EXAMPLE_DELETION, view, { callFor: [ANN] }),
+    },
     {
       name: 'Running',
       card: executionCard(
@@ -306,7 +90,7 @@ export function examples(): Example[] {
           purpose: 'Refresh the package lists',
           target: 'web-2',
           command: 'apt-get update',
-          tail: OUTPUT,
+          tail: EXAMPLE_OUTPUT,
           stdoutBytes: 620,
         }),
         view,
@@ -391,9 +175,10 @@ export function examples(): Example[] {
       name: 'Plan to approve',
       card: planCard(
         {
-          steps: steps
-            .filter((step) => step.generation === 2)
-            .map((step) => ({ ...step, status: 'pending' })),
+          steps: EXAMPLE_STEPS.filter((step) => step.generation === 2).map((step) => ({
+            ...step,
+            status: 'pending',
+          })),
           approval: exampleApproval(),
         },
         view,
@@ -433,7 +218,7 @@ export function examples(): Example[] {
         view,
       ),
     },
-    { name: 'Answer', card: answerCard({ text: ANSWER, growing: false }) },
+    { name: 'Answer', card: answerCard({ text: EXAMPLE_ANSWER, growing: false }) },
     {
       name: 'Error',
       card: errorCard(
@@ -477,9 +262,9 @@ export function examples(): Example[] {
         [ANN],
       ),
     },
-    { name: 'Hint what to type', card: typedConfirmationHint(deletion, ANN) },
-    { name: 'Decided before', card: alreadyDecided(approved, view) },
-    { name: 'Which one?', card: whichOne([restart, deletion], false) },
-    { name: 'Reminder', card: reminderCard(restart, at('16:04:00'), view, [ANN]) },
+    { name: 'Hint what to type', card: typedConfirmationHint(NAMED_DELETION, ANN) },
+    { name: 'Decided before', card: alreadyDecided(EXAMPLE_APPROVED, view) },
+    { name: 'Which one?', card: whichOne([NAMED_RESTART, NAMED_DELETION], false) },
+    { name: 'Reminder', card: reminderCard(NAMED_RESTART, at('16:04:00'), view, [ANN]) },
   ];
 }

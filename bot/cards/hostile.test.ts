@@ -15,7 +15,7 @@ import {
   exampleRun,
   exampleTask,
   EXAMPLE_VIEW as view,
-} from './examples.ts';
+} from './example-state.ts';
 import { executionCard } from './execution.ts';
 import { turnRootCard } from './lobby.ts';
 import { roomName } from './mark.ts';

@@ -1,17 +1,21 @@
 import type { RoomId, UserId } from '../../core/ids.ts';
 import { cardOf, fitting, type Card } from './card.ts';
-import { MARK_SIGN, markOf, titleOf } from './mark.ts';
+import { MARK_SIGN, MARK_WORDS, markOf, titleOf } from './mark.ts';
 import { link, para, quote, rich, say, strong, type Rich } from './rich.ts';
 import type { TaskState } from './state.ts';
-import { roomLink, statusLine } from './task.ts';
-import { nameOf, slug } from './words.ts';
+import { roomLink } from './task.ts';
+import { nameOf } from './words.ts';
 import { headBytes } from '../../core/text/clip.ts';
 
-/** The answer in the lobby to the message that opened a task (T2): where it is, and how it stands. */
+/**
+ * The answer in the lobby to the message that opened a task (T2): where it is, and its mark. Details stay in the task's room, so
+ * that the lobby is edited only when the mark or the title changes.
+ */
 export function lobbyLinkCard(task: TaskState, roomId: RoomId): Card {
+  const mark = markOf(task);
   return cardOf([
     para(
-      rich`${MARK_SIGN[markOf(task)]} ${strong(link(roomLink(roomId), titleOf(task)))} · ${statusLine(task)}`,
+      rich`${MARK_SIGN[mark]} ${strong(link(roomLink(roomId), titleOf(task)))} · ${MARK_WORDS[mark]}`,
       rich`Open ${link(roomLink(roomId), `task ${task.shortId}`)}`,
     ),
   ]);
@@ -48,9 +52,4 @@ function originWords(request: { by: string | null; origin: string }): Rich {
     default:
       return rich`${name} asked:`;
   }
-}
-
-/** What `Task k7f3q` is called where no link can be made yet. */
-export function taskWords(task: Pick<TaskState, 'shortId' | 'title'>): Rich {
-  return rich`${titleOf(task)} (${slug(task.shortId)})`;
 }

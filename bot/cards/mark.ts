@@ -13,6 +13,15 @@ export const MARK_SIGN: Readonly<Record<TaskMark, string>> = {
   failed: '❌',
 };
 
+/** Each mark in words, where only the mark matters. */
+export const MARK_WORDS: Readonly<Record<TaskMark, string>> = {
+  running: 'working',
+  needs_you: 'needs you',
+  done: 'done',
+  partial: 'done in part',
+  failed: 'failed',
+};
+
 /** What a mark is made from. */
 export type MarkInput = Pick<
   TaskState,
