@@ -25,10 +25,17 @@ const MAX_REASONS = 8;
  */
 export function classify(command: string, declared?: Risk): Verdict {
   const findings = examine(command);
-  const computed = findings.reduce<Risk>((risk, finding) => stricter(risk, finding.risk), 'read_only');
+  const computed = findings.reduce<Risk>(
+    (risk, finding) => stricter(risk, finding.risk),
+    'read_only',
+  );
   const reasons = reasonsOf(findings);
-  if (declared === undefined || stricter(computed, declared) === computed) return { risk: computed, reasons };
-  return { risk: declared, reasons: [`declared as ${declared}`, ...(computed === 'read_only' ? [] : reasons)] };
+  if (declared === undefined || stricter(computed, declared) === computed)
+    return { risk: computed, reasons };
+  return {
+    risk: declared,
+    reasons: [`declared as ${declared}`, ...(computed === 'read_only' ? [] : reasons)],
+  };
 }
 
 function examine(command: string): Finding[] {
@@ -48,8 +55,12 @@ function unreadable(command: string): string | undefined {
   if (command.trim() === '') return 'an empty command';
   if (command.includes('\0')) return 'holds a NUL character, which no command can';
   if (!command.isWellFormed()) return 'holds half a character (a lone surrogate): not valid text';
-  const hidden = /[\u0001-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u00a0\u1680]|[\u{e0000}-\u{e0fff}]/u.exec(command);
-  if (hidden) return `holds an invisible or control character: U+${(hidden[0].codePointAt(0) as number).toString(16).padStart(4, '0').toUpperCase()}`;
+  const hidden =
+    /[\u0001-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u00a0\u1680]|[\u{e0000}-\u{e0fff}]/u.exec(
+      command,
+    );
+  if (hidden)
+    return `holds an invisible or control character: U+${(hidden[0].codePointAt(0) as number).toString(16).padStart(4, '0').toUpperCase()}`;
   return undefined;
 }
 
@@ -57,5 +68,7 @@ function reasonsOf(findings: readonly Finding[]): string[] {
   if (findings.length === 0) return ['every part of it only reads'];
   const sorted = [...findings].sort((a, b) => RISKS.indexOf(b.risk) - RISKS.indexOf(a.risk));
   const reasons = [...new Set(sorted.map((finding) => finding.reason))];
-  return reasons.length > MAX_REASONS ? [...reasons.slice(0, MAX_REASONS), `and ${reasons.length - MAX_REASONS} more`] : reasons;
+  return reasons.length > MAX_REASONS
+    ? [...reasons.slice(0, MAX_REASONS), `and ${reasons.length - MAX_REASONS} more`]
+    : reasons;
 }

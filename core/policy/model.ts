@@ -5,6 +5,8 @@ import type { Risk } from './risk.ts';
 export interface Finding {
   risk: Risk;
   reason: string;
+  /** Set when all that is wrong is that the command does not end by itself: a time limit around it mends that. */
+  endless?: true;
 }
 
 /** Stands in an {@link Arg}'s value for text that is only known when the command runs. NUL cannot occur in a command. */
@@ -14,7 +16,10 @@ export const HOLE = '\0';
  * What is known about the text that a hole stands for: `id` is words that neither begin with a dash nor hold a slash (process
  * ids, container names, dates); `paths` is file names below the given patterns; `any` is anything.
  */
-export type HoleKind = { kind: 'id' } | { kind: 'paths'; patterns: readonly string[] } | { kind: 'any' };
+export type HoleKind =
+  | { kind: 'id' }
+  | { kind: 'paths'; patterns: readonly string[] }
+  | { kind: 'any' };
 
 /** One word of a command after quotes, braces and known variables were taken out. */
 export interface Arg {
@@ -78,6 +83,13 @@ export const changes = (reason: string): Finding => ({ risk: 'config_mutation', 
 /** A finding that the command destroys or gives away what cannot be taken back (P4). */
 export const destroys = (reason: string): Finding => ({ risk: 'destructive', reason });
 
+/** A finding that the command does not end by itself, so that no answer ever comes. */
+export const endless = (reason: string): Finding => ({
+  risk: 'config_mutation',
+  reason: `${reason} and never ends`,
+  endless: true,
+});
+
 /** A wholly known word. */
 export const literal = (value: string): Arg => ({ value, splits: false, glob: false, holes: [] });
 
@@ -102,7 +114,9 @@ export function mayBeOption(arg: Arg): boolean {
 
 /** The word for people: holes as `…`, cut to 60 characters. */
 export function shown(arg: Arg | string): string {
-  const text = (typeof arg === 'string' ? arg : arg.value).replaceAll(HOLE, '…').replace(/\s+/g, ' ');
+  const text = (typeof arg === 'string' ? arg : arg.value)
+    .replaceAll(HOLE, '…')
+    .replace(/\s+/g, ' ');
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }
 

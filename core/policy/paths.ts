@@ -17,50 +17,122 @@ const KEYS: readonly RegExp[] = [
   /(^|\/)etc\/letsencrypt\/(live|archive|keys|accounts)\/(.*\/)?(privkey|private_key)[^/]*$/,
 ];
 
-/** Places that hold passwords and tokens; reading them needs a person's consent. */
+/** Places that hold passwords and tokens. */
 const SECRETS: readonly RegExp[] = [
-  /(^|\/)\.(env|envrc)(\.[^/]*)?$|(^|\/)[^/]*\.env$/,
-  /(^|\/)\.(netrc|pgpass|my\.cnf|git-credentials|htpasswd|vault-token|npmrc|pypirc|s3cfg|boto|authinfo(\.gpg)?|mylogin\.cnf|smbcredentials|dockercfg|rediscli_auth|passwd-s3fs)$/,
-  /(^|\/)\.(aws|azure|kube|docker|gnupg|password-store|config\/(gh|gcloud|rclone|hub|op|doctl))(\/|$)/,
-  /(^|\/)\.ssh(\/)?$/,
-  /(^|\/)\.[a-z_]*history$|(^|\/)\.(lesshst|viminfo)$/,
-  /(^|[\/._-])(secrets?|credentials?|creds|passwords?|passwd\.txt|tokens?|apikeys?|api_keys?|htpasswd)([._-][^/]*)?$/i,
-  /(^|\/)(run|var\/run)\/(secrets|credentials|agenix)(\/|$)/,
-  /(^|\/)proc\/[^/]+\/(task\/[^/]+\/)?(environ|mem|maps_key|kcore|auxv)$|^\/proc\/kcore$|^\/dev\/(mem|kmem|port)$/,
-  /(^|\/)etc\/(mysql\/debian\.cnf|ppp\/(chap|pap)-secrets|wpa_supplicant\/[^/]*\.conf|NetworkManager\/system-connections\/.*|netplan\/.*wifi.*|kubernetes\/[^/]*\.conf|rancher\/k3s\/k3s\.yaml|exim4\/passwd\.client|postfix\/sasl_passwd(\.db)?|security\/opasswd|corosync\/authkey|munge\/munge\.key|bind\/rndc\.key|cloudflared\/.*|ceph\/.*keyring|ansible\/.*vault.*|environment)$/,
-  /(^|\/)(wpa_supplicant[^/]*\.conf|terraform\.tfstate(\.backup)?|kubeconfig|admin\.conf|wp-config\.php|config\.php|settings\.local\.php|database\.yml|authkey|keyring|\.terraformrc|rclone\.conf|vault[^/]*\.ya?ml|acme\.json|credentials\.(json|xml|yml|toml)|service-account[^/]*\.json)$/,
-  /(^|\/)(var\/lib\/(kubelet\/(pki|pods)|rancher\/k3s\/server\/(tls|token|node-token|cred).*|docker\/swarm|sss\/(db|secrets)|private)|sys\/firmware\/efi\/efivars)(\/|$)/,
-  /\.(keyring|kbx|ovpn|vault|tfvars|tfstate|secret|gpg|asc|sops\.ya?ml)$/i,
+  /(^|\/)\.(env|envrc)(\.[^/]*)?$|(^|\/)[^/]+\.env$/,
+  /(^|\/)\.(netrc|pgpass|my\.cnf|git-credentials|htpasswd|vault-token|npmrc|pypirc|s3cfg|boto|authinfo(\.gpg)?|mylogin\.cnf|smbcredentials|dockercfg|rediscli_auth|passwd-s3fs|terraformrc)$/,
+  /(^|\/)\.(aws|azure|password-store|config\/(gh|gcloud|rclone|hub|op|doctl))(\/|$)/,
+  /(^|\/)\.kube\/[^/]*config[^/]*$|(^|\/)\.docker\/config\.json$|(^|\/)kubeconfig[^/]*$/,
+  /(^|\/)\.(bash|zsh|sh|mysql|psql|python|sqlite|rediscli|node_repl|ash)_?history$/,
+  /(^|\/)(\.?credentials|\.?secrets?|\.?passwords?|\.?api[-_]?keys?|\.?tokens?|\.?creds|htpasswd|passwd\.txt)(\.(txt|json|ya?ml|toml|ini|conf|xml|cfg|properties))?$/i,
+  /(^|\/)(run|var\/run)\/(secrets|credentials|agenix)\/./,
+  /(^|\/)proc\/[^/]+\/(task\/[^/]+\/)?(environ|mem|auxv)$|^\/proc\/kcore$|^\/dev\/(mem|kmem|port)$/,
+  /(^|\/)etc\/(mysql\/debian\.cnf|ppp\/(chap|pap)-secrets|wpa_supplicant\/[^/]*\.conf|NetworkManager\/system-connections\/.*|kubernetes\/[^/]*\.conf|rancher\/k3s\/k3s\.yaml|exim4\/passwd\.client|postfix\/sasl_passwd(\.db)?|corosync\/authkey|munge\/munge\.key|bind\/rndc\.key|cloudflared\/.*\.json|ceph\/.*keyring|openvpn\/.*(auth|pass).*|proxmox-backup\/.*(shadow|token).*)$/,
+  /(^|\/)(terraform\.tfstate(\.backup)?|acme\.json|vault[-_.]?pass[^/]*|service-account[^/]*\.json|wpa_supplicant[^/]*\.conf|rclone\.conf)$/,
+  /(^|\/)(var\/lib\/(kubelet\/pki|rancher\/k3s\/server\/(tls|token|node-token|cred).*|sss\/(db|secrets)))(\/|$)/,
+  /\.(keyring|kbx|ovpn|tfvars|tfstate)$/i,
+];
+
+/** What often holds passwords among other things: reading it waits for a person. */
+const PRIVATE: readonly RegExp[] = [
+  /(^|\/)(wp-config\.php|config\.php|settings\.local\.php|database\.yml|local_settings\.py|authkey|keyring|admin\.conf|\.viminfo|\.lesshst)$/,
+  /(^|\/)\.(gnupg|kube|docker|ssh)(\/|$)(?!(config|authorized_keys|known_hosts)([^/]*)$)(?!.*\.pub$)/,
+  /(^|[\/._-])(secrets?|credentials?|passwords?|api[-_]?keys?|vault)([._-][^/]*)?$/i,
+  /(^|\/)sys\/firmware\/efi\/efivars(\/|$)|(^|\/)var\/lib\/private(\/|$)/,
+  /\.(gpg|asc|secret|sops\.ya?ml|pem)$(?<!(cert|chain|fullchain|ca|bundle|c|site|crt)\.pem)(?<!\/certs\/[^/]*\.pem)/i,
 ];
 
 /** One path for each kind of secret: what a glob or a directory tree is tried against. */
 const EXAMPLES: readonly string[] = [
-  '/etc/shadow', '/etc/gshadow', '/etc/shadow-', '/etc/ssh/ssh_host_rsa_key', '/etc/ssh/ssh_host_ed25519_key',
-  '/etc/ssh/ssh_host_ecdsa_key', '/etc/ssl/private/ssl-cert-snakeoil.key', '/etc/pve/priv/shadow.cfg', '/etc/pve/priv/authkey.key',
-  '/etc/pve/priv/token.cfg', '/etc/letsencrypt/live/example.org/privkey.pem', '/etc/letsencrypt/archive/example.org/privkey1.pem',
-  '/etc/wireguard/wg0.conf', '/root/.ssh/id_rsa', '/root/.ssh/id_ed25519', '/home/user/.ssh/id_rsa', '/home/user/.ssh/id_ed25519',
-  '~/.ssh/id_rsa', '~/.ssh/id_ed25519', '~/.ssh/id_ecdsa', '/root/.ssh/id_ecdsa', '/root/.bash_history', '~/.bash_history',
-  '/root/.pgpass', '~/.pgpass', '~/.netrc', '/root/.netrc', '/root/.my.cnf', '~/.my.cnf', '/root/.aws/credentials', '~/.aws/credentials',
-  '/root/.kube/config', '~/.kube/config', '/root/.docker/config.json', '~/.docker/config.json', '/root/.config/sops/age/keys.txt',
-  '~/.config/sops/age/keys.txt', '/home/user/.bash_history', '/home/user/.kube/config', '/home/user/.aws/credentials',
-  '/etc/mysql/debian.cnf', '/etc/NetworkManager/system-connections/wifi.nmconnection', '/etc/ppp/chap-secrets',
-  '/etc/kubernetes/admin.conf', '/etc/ipsec.secrets', '/etc/krb5.keytab', '/proc/1/environ', '/proc/self/environ', '/proc/4242/environ',
-  '/root/.env', '/opt/app/.env', '/srv/app/.env', '/var/www/html/.env', '/var/www/html/wp-config.php', '/home/user/app/.env',
-  '/run/secrets/db_password', '/etc/security/opasswd', '/var/lib/rancher/k3s/server/token', '/dev/sda', '/dev/mem', '/dev/watchdog',
+  '/etc/shadow',
+  '/etc/gshadow',
+  '/etc/shadow-',
+  '/etc/ssh/ssh_host_rsa_key',
+  '/etc/ssh/ssh_host_ed25519_key',
+  '/etc/ssh/ssh_host_ecdsa_key',
+  '/etc/ssl/private/ssl-cert-snakeoil.key',
+  '/etc/pve/priv/shadow.cfg',
+  '/etc/pve/priv/authkey.key',
+  '/etc/pve/priv/token.cfg',
+  '/etc/letsencrypt/live/example.org/privkey.pem',
+  '/etc/letsencrypt/archive/example.org/privkey1.pem',
+  '/etc/wireguard/wg0.conf',
+  '/root/.ssh/id_rsa',
+  '/root/.ssh/id_ed25519',
+  '/home/user/.ssh/id_rsa',
+  '/home/user/.ssh/id_ed25519',
+  '~/.ssh/id_rsa',
+  '~/.ssh/id_ed25519',
+  '~/.ssh/id_ecdsa',
+  '/root/.ssh/id_ecdsa',
+  '/root/.bash_history',
+  '~/.bash_history',
+  '/root/.pgpass',
+  '~/.pgpass',
+  '~/.netrc',
+  '/root/.netrc',
+  '/root/.my.cnf',
+  '~/.my.cnf',
+  '/root/.aws/credentials',
+  '~/.aws/credentials',
+  '/root/.kube/config',
+  '~/.kube/config',
+  '/root/.docker/config.json',
+  '~/.docker/config.json',
+  '/root/.config/sops/age/keys.txt',
+  '~/.config/sops/age/keys.txt',
+  '/home/user/.bash_history',
+  '/home/user/.kube/config',
+  '/home/user/.aws/credentials',
+  '/etc/mysql/debian.cnf',
+  '/etc/NetworkManager/system-connections/wifi.nmconnection',
+  '/etc/ppp/chap-secrets',
+  '/etc/kubernetes/admin.conf',
+  '/etc/ipsec.secrets',
+  '/etc/krb5.keytab',
+  '/proc/1/environ',
+  '/proc/self/environ',
+  '/proc/4242/environ',
+  '/root/.env',
+  '/opt/app/.env',
+  '/srv/app/.env',
+  '/var/www/html/.env',
+  '/var/www/html/wp-config.php',
+  '/home/user/app/.env',
+  '/run/secrets/db_password',
+  '/etc/security/opasswd',
+  '/var/lib/rancher/k3s/server/token',
+  '/dev/sda',
+  '/dev/mem',
+  '/dev/watchdog',
 ];
 
+/**
+ * How bad it is that a file is read: `key` for private keys and password databases, `secret` for passwords and tokens, `private`
+ * for what often holds some.
+ */
+export type Secrecy = 'key' | 'secret' | 'private';
+
 /** How bad it is that the contents of a path are read; undefined for an ordinary path. */
-export function secrecyOf(path: string): 'key' | 'secret' | undefined {
+export function secrecyOf(path: string): Secrecy | undefined {
   const clean = normalise(path);
-  if (KEYS.some((pattern) => pattern.test(clean)) && !/\.(pub|crt|cert|csr)$/.test(clean)) return 'key';
-  if (SECRETS.some((pattern) => pattern.test(clean))) return 'secret';
+  if (KEYS.some((pattern) => pattern.test(clean)) && !/\.(pub|crt|cert|csr)$/.test(clean))
+    return 'key';
+  if (
+    SECRETS.some((pattern) => pattern.test(clean)) &&
+    !/\.(pub|example|sample|template|dist|md)$/.test(clean)
+  )
+    return 'secret';
+  if (PRIVATE.some((pattern) => pattern.test(clean))) return 'private';
   return undefined;
 }
 
 /** Collapses `//`, `.` and `..`, and takes the ways round through /proc away. */
 export function normalise(path: string): string {
   const out: string[] = [];
-  const text = path.replace(/^file:\/\//, '').replace(/^(\/+proc\/+[^/]+(\/+task\/+[^/]+)?\/+(root|cwd))+(?=\/|$)/, '');
+  const text = path
+    .replace(/^file:\/\//, '')
+    .replace(/^(\/+proc\/+[^/]+(\/+task\/+[^/]+)?\/+(root|cwd))+(?=\/|$)/, '');
   for (const part of text.split('/')) {
     if (part === '' || part === '.') continue;
     if (part === '..' && out.length > 0 && out.at(-1) !== '..') out.pop();
@@ -69,14 +141,16 @@ export function normalise(path: string): string {
   return (text.startsWith('/') ? '/' : '') + out.join('/');
 }
 
-/** A shell pattern as an expression for whole paths; `*` crosses directories when `deep`. Holes match anything. */
-export function patternOf(glob: string, deep = false): RegExp {
-  const any = deep ? '.*' : '[^/]*';
+/** A shell pattern as an expression for whole paths; `**` crosses directories. Holes stand for one name. */
+export function patternOf(glob: string): RegExp {
   let source = '';
   for (let at = 0; at < glob.length; at++) {
     const char = glob[at] as string;
-    if (char === HOLE) source += '.*';
-    else if (char === '*') source += any;
+    if (char === HOLE) source += '[^/]*';
+    else if (glob.startsWith('/**/', at)) {
+      source += '/(.*/)?';
+      at += 3;
+    } else if (char === '*') source += '[^/]*';
     else if (char === '?') source += '[^/]';
     else if (char === '[') {
       const close = glob.indexOf(']', at + 2);
@@ -106,34 +180,50 @@ function readingPath(path: string, arg: Arg): Finding[] {
   const direct = secrecyOf(clean);
   const hit = direct ?? (open ? globHits(clean, arg) : undefined);
   if (hit === 'key') return [destroys(`reads a private key or password file: ${shown(path)}`)];
-  if (hit === 'secret') return [changes(`reads a file that may hold passwords or tokens: ${shown(path)}`)];
+  if (hit === 'secret')
+    return [destroys(`reads a file that holds passwords or tokens: ${shown(path)}`)];
+  if (hit === 'private')
+    return [changes(`reads a file that may hold passwords or tokens: ${shown(path)}`)];
   if (isDevice(clean)) return [changes(`opens a device: ${shown(path)}`)];
   return [];
 }
 
-/** Examples of secrets that a pattern would match. Only a pattern that holes leave open in a known directory is tried so. */
-function globHits(pattern: string, arg: Arg): 'key' | 'secret' | undefined {
-  const holesNarrow = arg.holes.length > 0 && arg.holes.every((hole) => hole.kind === 'id');
-  if (holesNarrow && !arg.glob) return undefined;
+/** Examples of secrets that a pattern would match. What is wholly open is a finding of its own, not one of these. */
+function globHits(pattern: string, arg: Arg): Secrecy | undefined {
+  if (!arg.glob && !arg.holes.every((hole) => hole.kind === 'id')) return undefined;
+  if (arg.holes.some((hole) => hole.kind === 'any')) return undefined;
   const expression = patternOf(pattern);
   const hits = EXAMPLES.filter((path) => expression.test(path)).map(secrecyOf);
-  return hits.includes('key') ? 'key' : hits.length > 0 ? 'secret' : undefined;
+  return hits.includes('key')
+    ? 'key'
+    : hits.includes('secret')
+      ? 'secret'
+      : hits.length > 0
+        ? 'private'
+        : undefined;
 }
 
 /** What reading a whole directory tree would give away; `name` narrows the files by a pattern on their last part. */
-export function readingTree(root: string, directories: ReadonlySet<string>, name?: string): Finding[] {
+export function readingTree(
+  root: string,
+  directories: ReadonlySet<string>,
+  name?: string,
+): Finding[] {
   const last = name === undefined ? undefined : patternOf(name);
   for (const path of candidates(root, directories)) {
     const clean = normalise(path);
     if (clean === '' || clean === '.') continue;
     const direct = secrecyOf(clean);
     const below = clean === '/' ? '/' : `${clean}/`;
-    const expression = patternOf(`${below}${HOLE}`);
+    const expression = patternOf(`${below.replace(/\/$/, '')}/**/*`);
     const hits = EXAMPLES.filter(
-      (example) => expression.test(example) && (!last || last.test(example.split('/').at(-1) as string)),
+      (example) =>
+        expression.test(example) && (!last || last.test(example.split('/').at(-1) as string)),
     ).map(secrecyOf);
-    if (direct === 'key' || hits.includes('key')) return [destroys(`reads private keys or password files below ${shown(root)}`)];
-    if (direct === 'secret' || hits.length > 0) return [changes(`may read passwords or tokens below ${shown(root)}`)];
+    if (direct === 'key' || hits.includes('key'))
+      return [destroys(`reads private keys or password files below ${shown(root)}`)];
+    if (direct || hits.length > 0)
+      return [changes(`may read passwords or tokens below ${shown(root)}`)];
   }
   return [];
 }
@@ -141,19 +231,49 @@ export function readingTree(root: string, directories: ReadonlySet<string>, name
 /** Devices and files of the kernel that do something when they are opened or read; harmless ones excepted. */
 export function isDevice(path: string): boolean {
   const clean = normalise(path);
-  if (/^\/dev\/(null|zero|full|stdin|stdout|stderr|fd\/\d+)$/.test(clean)) return false;
+  if (/^\/dev\/(null|stdin|stdout|stderr|fd\/\d+)$/.test(clean)) return false;
   if (/^\/dev\/(disk\/by-[a-z]+|mapper|pts|shm|input|dri|snd|bus)?\/?$/.test(clean)) return false;
-  return /^\/dev\//.test(clean) || /^\/proc\/(sysrq-trigger|kmsg|\d+\/clear_refs|kcore)$/.test(clean) || /^\/sys\/kernel\/debug\/|\/sys\/kernel\/(tracing|debug)\/.*trace_pipe$/.test(clean);
+  return (
+    /^\/dev\//.test(clean) ||
+    /^\/proc\/(sysrq-trigger|kmsg|\d+\/clear_refs|kcore)$/.test(clean) ||
+    /^\/sys\/kernel\/debug\/|\/sys\/kernel\/(tracing|debug)\/.*trace_pipe$/.test(clean)
+  );
 }
 
 /** A disk, partition, volume or memory device: overwriting it destroys data. */
 export function isDisk(path: string): boolean {
   const clean = normalise(path);
-  return /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|md|dm-|loop|nbd|sr|fd\d|mapper\/|disk\/|zvol\/|pve\/|vg|ubuntu-vg\/|rbd|drbd|bcache|mtd|mem$|kmem$|pmem|ram|sg|zd|[a-z0-9_-]+\/[a-z0-9_-]+$)/.test(clean) && !/^\/dev\/(fd|pts|shm|input|net|snd|dri|bus)\//.test(clean);
+  return (
+    /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|md|dm-|loop|nbd|sr|fd\d|mapper\/|disk\/|zvol\/|pve\/|vg|ubuntu-vg\/|rbd|drbd|bcache|mtd|mem$|kmem$|pmem|ram|sg|zd|[a-z0-9_-]+\/[a-z0-9_-]+$)/.test(
+      clean,
+    ) && !/^\/dev\/(fd|pts|shm|input|net|snd|dri|bus)\//.test(clean)
+  );
 }
 
 /** A directory whose recursive change breaks the system: the root and its own first level. */
 export function isSystemRoot(path: string): boolean {
   const clean = normalise(path.replace(/\/\*+$/, '/').replace(/\/\.\[?.*$/, '/'));
-  return /^(\/|\/(bin|boot|dev|etc|home|lib|lib32|lib64|opt|proc|root|run|sbin|srv|sys|usr|var|mnt|media)|\/(usr|var|etc)\/(bin|sbin|lib|lib64|share|local|ssh|ssl|pve|systemd|log|cache|spool)|~|)$/.test(clean) && !/^\.?$/.test(path);
+  return (
+    /^(\/|\/(bin|boot|dev|etc|home|lib|lib32|lib64|opt|proc|root|run|sbin|srv|sys|usr|var|mnt|media)|\/(usr|var|etc)\/(bin|sbin|lib|lib64|share|local|ssh|ssl|pve|systemd|log|cache|spool)|~|)$/.test(
+      clean,
+    ) && !/^\.?$/.test(path)
+  );
+}
+
+/** Files that a machine cannot start or be logged in to without. */
+export function isVital(path: string): boolean {
+  return /^\/(etc\/(passwd|shadow|group|gshadow|fstab|crypttab|sudoers|sudoers\.d\/.*|pam\.d(\/.*)?|inittab|nsswitch\.conf|ssh\/sshd_config)|boot(\/.*)?|efi(\/.*)?|vmlinuz.*|initrd.*|(usr\/)?lib\/(systemd\/systemd|ld-linux.*|x86_64-linux-gnu\/libc\..*)|bin|sbin|lib|lib64|usr|etc)$|\/\.ssh\/authorized_keys2?$/.test(
+    normalise(path),
+  );
+}
+
+/** What overwriting a path does: a device and a vital file cannot be brought back. */
+export function overwriting(name: string, target: Arg, append: boolean): Finding {
+  const path = target.guess ?? target.value;
+  if (isDisk(path)) return destroys(`${name} overwrites the device ${shown(path)}`);
+  if (normalise(path) === '/proc/sysrq-trigger')
+    return destroys(`${name} writes to the kernel: ${shown(path)}`);
+  if (!append && isVital(path))
+    return destroys(`${name} overwrites ${shown(path)}, which the machine needs`);
+  return changes(`${name} writes ${shown(target)}`);
 }

@@ -6,7 +6,10 @@ import { each, problems, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const awk: Check = (call, shell) => {
-  const read = readOptions(call.args, '-F: -v: --field-separator: --assign: --posix --re-interval --version --help');
+  const read = readOptions(
+    call.args,
+    '-F: -v: --field-separator: --assign: --posix --re-interval --version --help',
+  );
   const found = problems(call.name, read);
   if (read.options.some((option) => /^--(version|help)$/.test(option.name))) return found;
   const [program, ...operands] = read.operands;
@@ -14,25 +17,36 @@ const awk: Check = (call, shell) => {
   return [
     ...found,
     ...programFindings(program, call.name, shell),
-    ...operands.flatMap((operand) => (/^[A-Za-z_]\w*=/.test(operand.value) ? [] : readsFile(operand, shell))),
+    ...operands.flatMap((operand) =>
+      /^[A-Za-z_]\w*=/.test(operand.value) ? [] : readsFile(operand, shell),
+    ),
   ];
 };
 
 function programFindings(program: Arg, name: string, shell: Shell): Finding[] {
   if (!isKnown({ ...program, glob: false })) {
     const safe = program.holes.every((hole) => hole.kind === 'id');
-    if (!safe) return [changes(`${name}: the program is only known at run time: ${shown(program)}`), ...shell.suspect([program.value.replaceAll('\0', ' ')])];
+    if (!safe)
+      return [
+        changes(`${name}: the program is only known at run time: ${shown(program)}`),
+        ...shell.suspect([program.value.replaceAll('\0', ' ')]),
+      ];
   }
   const fault = awkFault(program.value.replaceAll('\0', '1'));
-  return fault === undefined ? [] : [changes(`${name}: ${fault}`), ...shell.suspect([program.value, ...strings(program.value)])];
+  return fault === undefined
+    ? []
+    : [changes(`${name}: ${fault}`), ...shell.suspect([program.value, ...strings(program.value)])];
 }
 
 /** The text of string literals, which may be commands. */
 function strings(program: string): string[] {
-  return [...program.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((match) => (match[1] ?? '').replace(/\\(.)/g, '$1'));
+  return [...program.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((match) =>
+    (match[1] ?? '').replace(/\\(.)/g, '$1'),
+  );
 }
 
-const FORBIDDEN = /^(system|getline|ARGV|ARGC|ENVIRON|SYMTAB|PROCINFO|FUNCTAB|func|function|extension)$/;
+const FORBIDDEN =
+  /^(system|getline|ARGV|ARGC|ENVIRON|SYMTAB|PROCINFO|FUNCTAB|func|function|extension)$/;
 
 interface Token {
   kind: 'word' | 'number' | 'string' | 'regex' | 'mark' | 'end';
@@ -61,8 +75,10 @@ export function awkFault(program: string): string | undefined {
     if (text.startsWith('>') && printing !== undefined && depth <= printing) {
       const target = tokens[at + 1];
       const open = tokens[at + 2];
-      const standard = target?.kind === 'string' && /^"\/dev\/(stderr|stdout|null)"$/.test(target.text);
-      if (!(standard && (open === undefined || open.kind === 'end' || open.text === '}'))) return 'prints into a file';
+      const standard =
+        target?.kind === 'string' && /^"\/dev\/(stderr|stdout|null)"$/.test(target.text);
+      if (!(standard && (open === undefined || open.kind === 'end' || open.text === '}')))
+        return 'prints into a file';
     }
   }
   return undefined;
@@ -87,12 +103,19 @@ function tokenise(program: string): Token[] | string {
       push('string', text);
     } else if (char === '/' && regexHere(tokens.at(-1))) {
       const text = /^\/(?:[^/\\\n[]|\\.|\[\^?\]?(?:[^\]\\\n]|\\.|\[:\w+:\])*\])+\//.exec(rest)?.[0];
-      if (text === undefined || /\[[^\]]*\/[^\]]*\]/.test(text)) return 'a pattern that is not understood';
+      if (text === undefined || /\[[^\]]*\/[^\]]*\]/.test(text))
+        return 'a pattern that is not understood';
       push('regex', text);
-    } else if (char === '/' && /^\/[^\n/]*["#][^\n]*\//.test(rest)) return 'a division or a pattern: cannot be told apart';
+    } else if (char === '/' && /^\/[^\n/]*["#][^\n]*\//.test(rest))
+      return 'a division or a pattern: cannot be told apart';
     else if (/[A-Za-z_]/.test(char)) push('word', /^\w+/.exec(rest)?.[0] as string);
-    else if (/[\d.]/.test(char)) push('number', /^(\d+\.?\d*([eE][-+]?\d+)?|\.\d+|\.)/.exec(rest)?.[0] as string);
-    else push('mark', /^(\|\||&&|>>|>=|<=|==|!=|\+\+|--|!~|\*\*|[-+*%^/]=|[^])/.exec(rest)?.[0] as string);
+    else if (/[\d.]/.test(char))
+      push('number', /^(\d+\.?\d*([eE][-+]?\d+)?|\.\d+|\.)/.exec(rest)?.[0] as string);
+    else
+      push(
+        'mark',
+        /^(\|\||&&|>>|>=|<=|==|!=|\+\+|--|!~|\*\*|[-+*%^/]=|[^])/.exec(rest)?.[0] as string,
+      );
   }
   return tokens;
 }
@@ -100,7 +123,8 @@ function tokenise(program: string): Token[] | string {
 /** A slash begins a pattern where no operand stands in front of it. */
 function regexHere(before: Token | undefined): boolean {
   if (before === undefined || before.kind === 'end') return true;
-  if (before.kind === 'word') return /^(print|printf|return|in|case|do|else|exit|delete)$/.test(before.text);
+  if (before.kind === 'word')
+    return /^(print|printf|return|in|case|do|else|exit|delete)$/.test(before.text);
   if (before.kind !== 'mark') return false;
   return !/^[)\]$}]|\+\+|--$/.test(before.text) || before.text === '}';
 }

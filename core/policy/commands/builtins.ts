@@ -1,9 +1,9 @@
 /** What the shell does by itself. */
-import { changes, isKnown, shown } from '../model.ts';
+import { changes, destroys, endless, isKnown, shown } from '../model.ts';
 import type { Arg, Check, Finding } from '../model.ts';
 import { assignmentFindings, environmentNameHarmless } from '../shell/assignments.ts';
 import { readOptions } from './options.ts';
-import { each, ids, problems, reads } from './rules.ts';
+import { each, problems, reads } from './rules.ts';
 import type { Table } from './rules.ts';
 
 /** Unary tests that look at files or text. `-v` and `-R` evaluate an index, `-t` is a plain number. */
@@ -12,7 +12,8 @@ const BINARY = /^(=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef|-a|-o)$/;
 
 /** `test` and `[`: only operators that look; the `[[` of the grammar is judged elsewhere. */
 const test: Check = (call) => {
-  const words = call.name === '[' && call.args.at(-1)?.value === ']' ? call.args.slice(0, -1) : call.args;
+  const words =
+    call.name === '[' && call.args.at(-1)?.value === ']' ? call.args.slice(0, -1) : call.args;
   const found: Finding[] = [];
   for (const arg of words) {
     if (/^-[vR]$/.test(arg.value)) found.push(changes(`test ${arg.value} evaluates its operand`));
@@ -26,12 +27,23 @@ const test: Check = (call) => {
 
 const names = (read: readonly Arg[], what: string): Finding[] =>
   read.flatMap((arg) =>
-    isKnown(arg) && /^[A-Za-z_]\w*$/.test(arg.value) ? assignmentFindings(arg.value) : [changes(`${what} evaluates ${shown(arg)}`)],
+    isKnown(arg) && /^[A-Za-z_]\w*$/.test(arg.value)
+      ? assignmentFindings(arg.value)
+      : [changes(`${what} evaluates ${shown(arg)}`)],
   );
 
 const read: Check = (call) => {
   const line = readOptions(call.args, '-ers -a: -d: -i: -n: -N: -p: -t: -u:');
-  return [...problems('read', line), ...names([...line.operands, ...line.options.flatMap((o) => (o.name === '-a' && o.value ? [o.value] : []))], 'read')];
+  return [
+    ...problems('read', line),
+    ...names(
+      [
+        ...line.operands,
+        ...line.options.flatMap((o) => (o.name === '-a' && o.value ? [o.value] : [])),
+      ],
+      'read',
+    ),
+  ];
 };
 
 const exportNames: Check = (call) => {
@@ -48,26 +60,44 @@ const set: Check = (call) => {
   let at = 0;
   for (; at < words.length; at++) {
     const word = words[at] as string;
-    if (/^[-+][euf]*o$/.test(word) && /^(pipefail|errexit|nounset|noglob|noclobber)$/.test(words[at + 1] ?? '')) at++;
+    if (
+      /^[-+][euf]*o$/.test(word) &&
+      /^(pipefail|errexit|nounset|noglob|noclobber)$/.test(words[at + 1] ?? '')
+    )
+      at++;
     else if (!/^[-+][eufC]+$/.test(word)) break;
   }
-  return at === words.length && words.length > 0 ? [] : [changes('set changes the shell or its parameters')];
+  return at === words.length && words.length > 0
+    ? []
+    : [changes('set changes the shell or its parameters')];
 };
 
 /** `cd` makes its target one of the places that relative paths start from. */
 const cd: Check = (call, shell) => {
   const line = readOptions(call.args, '-LPe');
   const [target] = line.operands;
-  if (target && !target.glob) (shell.directories as Set<string>).add(target.value.replaceAll('\0', ''));
+  if (target && !target.glob)
+    (shell.directories as Set<string>).add(target.value.replaceAll('\0', ''));
   else if (!target) (shell.directories as Set<string>).add('~');
   return problems(call.name, line);
 };
 
 const kill: Check = (call) => {
   const [first, second] = call.args;
-  if (first?.value === '-0' || first?.value === '-l' || first?.value === '-L' || first?.value === '--list') return [];
+  if (
+    first?.value === '-0' ||
+    first?.value === '-l' ||
+    first?.value === '-L' ||
+    first?.value === '--list'
+  )
+    return [];
   if (first?.value === '-s' && second?.value === '0') return [];
-  return [changes(`${call.name} ends or signals processes`)];
+  const all = call.args.slice(1).some((arg) => arg.value === '-1');
+  return [
+    all
+      ? destroys('kill -1 ends every process')
+      : changes(`${call.name} ends or signals processes`),
+  ];
 };
 
 const unset: Check = (call) => {
@@ -76,7 +106,10 @@ const unset: Check = (call) => {
 };
 
 const numeric = (): Check => (call) =>
-  call.args.length > 1 || call.args.some((arg) => !isKnown(arg) && arg.holes.some((hole) => hole.kind === 'any') && arg.splits)
+  call.args.length > 1 ||
+  call.args.some(
+    (arg) => !isKnown(arg) && arg.holes.some((hole) => hole.kind === 'any') && arg.splits,
+  )
     ? [changes(`${call.name} with more than a number`)]
     : [];
 
@@ -98,6 +131,14 @@ export const builtins: Table = {
   umask: reads('-Sp', { operands: 'none' }),
   hash: reads('-lt', { operands: 'none' }),
   help: reads('-dms'),
-  sleep: reads('--help --version', { output: ids }),
-  ...each('mapfile readarray', reads('-t -n: -s: -d:', { most: 1, also: (line) => names(line.operands, 'mapfile') })),
+  sleep: reads('--help --version', {
+    also: (line) =>
+      line.operands.every((arg) => /^\d{1,4}(\.\d+)?[sm]?$/.test(arg.value))
+        ? []
+        : [endless('sleep waits')],
+  }),
+  ...each(
+    'mapfile readarray',
+    reads('-t -n: -s: -d:', { most: 1, also: (line) => names(line.operands, 'mapfile') }),
+  ),
 };

@@ -1,18 +1,42 @@
 /** Containers and virtual machines: Docker and its kin, LXC, libvirt. */
-import { changes, shown } from '../model.ts';
+import { changes, endless, shown } from '../model.ts';
 import type { Check, Rule } from '../model.ts';
 import { best } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { dangerFindings, each, ids, problems, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
 
-const LIST = reads('-aqlsgv -f: -n: --all --quiet --filter: --format: --last: --latest --no-trunc --size --digests --tree --resolve --no-resolve --orphans? --services --status: --pod --ns --sort: --external --human? --verbose', { output: (call) => (call.args.some((arg) => /^(-[a-z]*q[a-z]*|--quiet|--services)$/.test(arg.value)) ? { kind: 'id' } : { kind: 'any' }) });
+const LIST = reads(
+  '-aqlsgv -f: -n: --all --quiet --filter: --format: --last: --latest --no-trunc --size --digests --tree --resolve --no-resolve --orphans? --services --status: --pod --ns --sort: --external --human? --verbose',
+  {
+    output: (call) =>
+      call.args.some((arg) => /^(-[a-z]*q[a-z]*|--quiet|--services)$/.test(arg.value))
+        ? { kind: 'id' }
+        : { kind: 'any' },
+  },
+);
 const INSPECT = reads('-s -f: --format: --type: --size --pretty --verbose');
-const LOGS = reads('-ftlc -n: --follow --timestamps --details --since: --until: --tail: --latest --names --color --no-color --no-log-prefix --index: --raw --no-trunc --no-task-ids --no-resolve');
-const ONE = reads('--format: --no-stream --no-trunc --all -a --since: --until: --filter: -f: --json -v --verbose --human? -H -q --quiet --limit: --no-reset -i: --interval:');
+const LOGS = reads(
+  '-tl -n: --timestamps --details --since: --until: --tail: --latest --names --color --no-color --no-log-prefix --index: --raw --no-trunc --no-task-ids --no-resolve',
+);
+const ONE = reads(
+  '--format: --no-stream --no-trunc --all -a --since: --until: --filter: -f: --json -v --verbose --human? -H -q --quiet --limit: --no-reset -i: --interval: --stream?',
+  {
+    also: (read, call) => {
+      if (/ stats$/.test(call.name) && !has(read, '--no-stream'))
+        return [endless(`${call.name} repeats`)];
+      const bounded =
+        has(read, '--until') || valuesOf(read, '--stream').some((value) => value.value === 'false');
+      return / events$/.test(call.name) && !bounded
+        ? [endless(`${call.name} waits for events`)]
+        : [];
+    },
+  },
+);
 
 /** Options of `docker exec` in front of the container. */
-const EXEC = '-ditT -u: -w: -e: -n: --detach --interactive --tty --no-TTY --user: --workdir: --env: --privileged --latest --index: --container: --cwd: --mode: --force-interactive --disable-stdin';
+const EXEC =
+  '-ditT -u: -w: -e: -n: --detach --interactive --tty --no-TTY --user: --workdir: --env: --privileged --latest --index: --container: --cwd: --mode: --force-interactive --disable-stdin';
 
 /** `docker exec [options] CONTAINER command …` */
 export const execIn = (spec: string = EXEC): Rule => ({
@@ -20,14 +44,19 @@ export const execIn = (spec: string = EXEC): Rule => ({
     const read = readOptions(call.args, spec, { stopAtOperand: true });
     const found = problems(call.name, read);
     if (has(read, '-d', '--detach')) found.push(changes(`${call.name} leaves a command running`));
-    if (has(read, '--privileged')) found.push(changes(`${call.name} --privileged gives the command all rights`));
+    if (has(read, '--privileged'))
+      found.push(changes(`${call.name} --privileged gives the command all rights`));
     for (const value of [...valuesOf(read, '-e', '--env')]) {
-      if (!/^(TERM|LANG|LC_\w+|TZ|COLUMNS|LINES)=[\w.-]*$/.test(value.value)) found.push(changes(`${call.name} sets ${shown(value)}`));
+      if (!/^(TERM|LANG|LC_\w+|TZ|COLUMNS|LINES)=[\w.-]*$/.test(value.value))
+        found.push(changes(`${call.name} sets ${shown(value)}`));
     }
     const [, ...words] = read.operands;
     const command = words[0]?.value === '--' ? words.slice(1) : words;
     if (command.length === 0) return [...found, changes(`${call.name} without a command`)];
-    if (/^(env|printenv)$/.test((command[0]?.value ?? '').split('/').at(-1) as string) && command.length === 1) {
+    if (
+      /^(env|printenv)$/.test((command[0]?.value ?? '').split('/').at(-1) as string) &&
+      command.length === 1
+    ) {
       found.push(changes('shows the environment of a container, which may hold passwords'));
     }
     return [...found, ...shell.argv(command, call.input)];
@@ -36,18 +65,46 @@ export const execIn = (spec: string = EXEC): Rule => ({
 
 /** A new container runs whatever it is given, with whatever is mounted. */
 const run: Rule = {
-  check: (call, shell) => [changes(`${call.name} starts a container`), ...shell.suspect(call.args.map(best)), ...shell.suspect([call.input.texts.join('\n')])],
+  check: (call, shell) => [
+    changes(`${call.name} starts a container`),
+    ...shell.suspect(call.args.map(best)),
+    ...shell.suspect([call.input.texts.join('\n')]),
+  ],
 };
 
 const composeConfig: Check = (call) => {
-  const read = readOptions(call.args, '-q --quiet --services --images --volumes --profiles --hash:');
-  const names = has(read, '-q', '--quiet', '--services', '--images', '--volumes', '--profiles', '--hash');
-  return [...problems(call.name, read), ...(names ? [] : [changes('compose config prints passwords from the environment')])];
+  const read = readOptions(
+    call.args,
+    '-q --quiet --services --images --volumes --profiles --hash:',
+  );
+  const names = has(
+    read,
+    '-q',
+    '--quiet',
+    '--services',
+    '--images',
+    '--volumes',
+    '--profiles',
+    '--hash',
+  );
+  return [
+    ...problems(call.name, read),
+    ...(names ? [] : [changes('compose config prints passwords from the environment')]),
+  ];
 };
 
 const compose = verbs({
-  globals: '-f: -p: --file: --project-name: --profile: --project-directory: --env-file: --ansi: --progress: --no-ansi --compatibility --all-resources --version -v',
-  read: { 'ps ls images top version port volumes': LIST, 'logs events stats': { check: (call, shell) => LOGS.check(call, shell).length === 0 ? [] : ONE.check(call, shell) }, exec: execIn(), config: { check: composeConfig }, run, '': reads('') },
+  globals:
+    '-f: -p: --file: --project-name: --profile: --project-directory: --env-file: --ansi: --progress: --no-ansi --compatibility --all-resources --version -v',
+  read: {
+    'ps ls images top version port volumes': LIST,
+    logs: LOGS,
+    'events stats': ONE,
+    exec: execIn(),
+    config: { check: composeConfig },
+    run,
+    '': reads(''),
+  },
   danger: [[/(^| )(down|rm)( .*)? (-v\b|-[a-z]*v[a-z]*( |$)|--volumes)/, 'deletes volumes']],
 });
 
@@ -57,6 +114,7 @@ const DANGER: readonly (readonly [RegExp, string])[] = [
   [/(^| )system( -\S+)* reset( |$)/, 'deletes everything'],
   [/(^| )(container )?(rm|remove)( \S+)* (-[a-z]*v[a-z]*|--volumes)( |$)/, 'deletes volumes'],
   [/(^| )compose( .*)? (down|rm)( .*)? (-[a-z]*v[a-z]*|--volumes)( |$)/, 'deletes volumes'],
+  [/(^| )swarm( -\S+)* leave .*(-f|--force)/, 'takes the swarm apart'],
   [/(^| )(namespace|ns)( -\S+)* (rm|remove|prune)( |$)/, 'deletes a namespace'],
 ];
 
@@ -64,13 +122,31 @@ const docker = verbs({
   globals: '-D -l: -c: --debug --log-level: --context: --namespace: --version -v',
   read: {
     'ps images search': LIST,
-    'inspect port top diff history': { ...INSPECT, check: (call, shell) => (call.name.endsWith('history') ? ONE : call.name.endsWith('top') ? reads('-aefxu -o: aux') : INSPECT).check(call, shell) },
+    'inspect port top diff history': {
+      ...INSPECT,
+      check: (call, shell) =>
+        (call.name.endsWith('history')
+          ? ONE
+          : call.name.endsWith('top')
+            ? reads('-aefxu -o:')
+            : INSPECT
+        ).check(call, shell),
+    },
     logs: LOGS,
     'stats events version info': ONE,
     exec: execIn(),
     run,
     create: run,
-    container: verbs({ read: { 'ls list ps': LIST, 'inspect port top diff': INSPECT, logs: LOGS, stats: ONE, exec: execIn(), run } }),
+    container: verbs({
+      read: {
+        'ls list ps': LIST,
+        'inspect port top diff': INSPECT,
+        logs: LOGS,
+        stats: ONE,
+        exec: execIn(),
+        run,
+      },
+    }),
     image: verbs({ read: { 'ls list': LIST, inspect: INSPECT, history: ONE } }),
     network: verbs({ read: { 'ls list': LIST, inspect: INSPECT } }),
     volume: verbs({ read: { 'ls list': LIST, inspect: INSPECT } }),
@@ -81,7 +157,7 @@ const docker = verbs({
     'secret config': verbs({ read: { ls: LIST } }),
     context: verbs({ read: { 'ls show': LIST, inspect: INSPECT } }),
     plugin: verbs({ read: { ls: LIST, inspect: INSPECT } }),
-    pod: verbs({ read: { 'ls ps list': LIST, inspect: INSPECT, 'logs': LOGS, 'top stats': ONE } }),
+    pod: verbs({ read: { 'ls ps list': LIST, inspect: INSPECT, logs: LOGS, 'top stats': ONE } }),
     healthcheck: verbs({ read: {} }),
     buildx: verbs({ read: { 'ls du version inspect': ONE } }),
     manifest: verbs({ read: { inspect: reads('-v --verbose --insecure') } }),
@@ -94,20 +170,35 @@ const docker = verbs({
 const lxc = verbs({
   globals: '--project: -q --quiet',
   read: {
-    'list ls info version': reads('-c: -f: --columns: --format: --fast --show-log --resources --all-projects'),
+    'list ls info version': reads(
+      '-c: -f: --columns: --format: --fast --show-log --resources --all-projects',
+    ),
     config: verbs({ read: { 'show get': reads('-e --expanded') } }),
     exec: execIn('-t -n --cwd: --mode: -T --force-interactive --user: --group:'),
-    'image network storage profile project cluster snapshot operation warning': verbs({ read: { 'list ls show info get list-leases': reads('-f: -c: --format: --columns:') } }),
+    'image network storage profile project cluster snapshot operation warning': verbs({
+      read: { 'list ls show info get list-leases': reads('-f: -c: --format: --columns:') },
+    }),
   },
-  danger: [[/(^| )(delete|rm)( |$)/, 'deletes instances or storage'], [/(^| )restore( |$)/, 'throws away what came after the snapshot']],
+  danger: [
+    [/(^| )(delete|rm)( |$)/, 'deletes instances or storage'],
+    [/(^| )restore( |$)/, 'throws away what came after the snapshot'],
+  ],
 });
 
 const virsh = verbs({
   globals: '-qr -c: --connect: --quiet --readonly',
   read: {
-    'list dominfo domstate domstats domblklist domblkinfo domblkstat domiflist domifaddr domifstat dommemstat vcpuinfo vcpucount nodeinfo nodememstats nodecpustats net-list net-info net-dhcp-leases pool-list pool-info vol-list vol-info vol-path version uri hostname capabilities snapshot-list snapshot-info iface-list nwfilter-list domuuid domid domname dominterfaces dumpxml net-dumpxml pool-dumpxml vol-dumpxml sysinfo freecell': reads('--all --inactive --name --title --uuid --details --type: --domain: --pool: --source: --full --live --config --table --state-running'),
+    'list dominfo domstate domstats domblklist domblkinfo domblkstat domiflist domifaddr domifstat dommemstat vcpuinfo vcpucount nodeinfo nodememstats nodecpustats net-list net-info net-dhcp-leases pool-list pool-info vol-list vol-info vol-path version uri hostname capabilities snapshot-list snapshot-info iface-list nwfilter-list domuuid domid domname dominterfaces dumpxml net-dumpxml pool-dumpxml vol-dumpxml sysinfo freecell':
+      reads(
+        '--all --inactive --name --title --uuid --details --type: --domain: --pool: --source: --full --live --config --table --state-running',
+      ),
   },
-  danger: [[/(^| )(destroy|undefine|vol-delete|vol-wipe|pool-delete|pool-destroy|snapshot-delete|snapshot-revert|net-destroy|net-undefine|pool-undefine)( |$)/, 'destroys a machine or its disks']],
+  danger: [
+    [
+      /(^| )(destroy|undefine|vol-delete|vol-wipe|pool-delete|pool-destroy|snapshot-delete|snapshot-revert|net-destroy|net-undefine|pool-undefine)( |$)/,
+      'destroys a machine or its disks',
+    ],
+  ],
 });
 
 const lxcTool = (read: string): { check: Check } => reads(read);
@@ -123,13 +214,63 @@ export const containers: Table = {
     check: (call, shell) => {
       const read = readOptions(call.args, '-n: --name:', { stopAtOperand: true });
       const command = read.operands[0]?.value === '--' ? read.operands.slice(1) : read.operands;
-      return command.length === 0 ? [changes('lxc-attach opens a shell')] : [...problems('lxc-attach', read), ...shell.argv(command, call.input)];
+      return command.length === 0
+        ? [changes('lxc-attach opens a shell')]
+        : [...problems('lxc-attach', read), ...shell.argv(command, call.input)];
     },
   },
-  'lxc-destroy': { check: (call) => dangerFindings({ ...call, args: [...call.args, { value: '.', splits: false, glob: false, holes: [] }] }, [[/./, 'deletes the container']]) },
-  crictl: verbs({ globals: '-r: -i: -t: --runtime-endpoint: --image-endpoint: --timeout:', read: { 'ps pods images stats statsp info version img': reads('-aqvl -o: --all --quiet --output: --no-trunc --name: --state: --label: --namespace: --id: --image: --latest --pod:', { output: ids }), 'inspect inspecti inspectp': reads('-o: -q --output:'), logs: LOGS, exec: execIn('-it --tty --interactive --sync --timeout:') } }),
-  ctr: verbs({ globals: '-n: -a: --namespace: --address:', read: { 'containers container c images image i tasks task t namespaces ns snapshots content plugins': verbs({ read: { 'list ls info check': reads('-q --quiet') } }), version: reads('') } , danger: DANGER }),
-  machinectl: verbs({ globals: '-alq --no-pager --no-legend', read: { 'list status show image-status list-images show-image': reads('-alq -p: --all --full --no-pager --no-legend --value -n:'), '': reads('') } }),
-  vagrant: verbs({ read: { 'status global-status version': reads('--machine-readable') }, danger: [[/(^| )destroy( |$)/, 'deletes machines']] }),
-  ...each('terraform tofu pulumi', verbs({ globals: '=chdir: =version --version', read: { 'version': reads('=json'), '': reads('') }, danger: [[/(^| )(destroy|apply .*-destroy|state rm|workspace delete)( |$)/, 'destroys what it manages']] })),
+  'lxc-destroy': {
+    check: (call) =>
+      dangerFindings(
+        { ...call, args: [...call.args, { value: '.', splits: false, glob: false, holes: [] }] },
+        [[/./, 'deletes the container']],
+      ),
+  },
+  crictl: verbs({
+    globals: '-r: -i: -t: --runtime-endpoint: --image-endpoint: --timeout:',
+    read: {
+      'ps pods images stats statsp info version img': reads(
+        '-aqvl -o: --all --quiet --output: --no-trunc --name: --state: --label: --namespace: --id: --image: --latest --pod:',
+        { output: ids },
+      ),
+      'inspect inspecti inspectp': reads('-o: -q --output:'),
+      logs: LOGS,
+      exec: execIn('-it --tty --interactive --sync --timeout:'),
+    },
+  }),
+  ctr: verbs({
+    globals: '-n: -a: --namespace: --address:',
+    read: {
+      'containers container c images image i tasks task t namespaces ns snapshots content plugins':
+        verbs({ read: { 'list ls info check': reads('-q --quiet') } }),
+      version: reads(''),
+    },
+    danger: DANGER,
+  }),
+  machinectl: verbs({
+    globals: '-alq --no-pager --no-legend',
+    read: {
+      'list status show image-status list-images show-image': reads(
+        '-alq -p: --all --full --no-pager --no-legend --value -n:',
+      ),
+      '': reads(''),
+    },
+  }),
+  vagrant: verbs({
+    read: { 'status global-status version': reads('--machine-readable') },
+    danger: [[/(^| )destroy( |$)/, 'deletes machines']],
+  }),
+  ...each(
+    'terraform tofu pulumi',
+    verbs({
+      globals: '=chdir: =version --version',
+      read: { version: reads('=json'), '': reads('') },
+      danger: [
+        [
+          /(^| )(destroy|apply .*-destroy|state rm|workspace delete)( |$)/,
+          'destroys what it manages',
+        ],
+      ],
+    }),
+  ),
 };

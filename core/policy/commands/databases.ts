@@ -12,7 +12,9 @@ function judged(text: Arg): Finding[] {
   if (text.value.includes(HOLE)) {
     const narrow = text.holes.every((hole) => hole.kind === 'id');
     const filled = sqlFindings(text.value.replaceAll(HOLE, '1'));
-    return narrow ? filled : [changes(`SQL that is only known at run time: ${shown(text)}`), ...filled];
+    return narrow
+      ? filled
+      : [changes(`SQL that is only known at run time: ${shown(text)}`), ...filled];
   }
   return sqlFindings(text.value);
 }
@@ -23,25 +25,47 @@ function fromInput(call: Call, meta: (text: string) => Finding[] | undefined): F
   if (input.from === 'none') return [changes(`${call.name} opens a prompt`)];
   const found = input.texts.flatMap((text) => [...(meta(text.trim()) ?? []), ...sqlFindings(text)]);
   if (input.from === 'text') return found;
-  return [changes(`${call.name} runs what comes in on standard input`), ...found.filter((finding) => finding.risk === 'destructive')];
+  return [
+    changes(`${call.name} runs what comes in on standard input`),
+    ...found.filter((finding) => finding.risk === 'destructive'),
+  ];
 }
 
 /** Backslash commands of psql that only show. */
 function psqlMeta(text: string): Finding[] | undefined {
-  if (!text.startsWith('\\')) return text.includes('\\') ? [changes(`psql: ${shown(text)} holds a backslash command`)] : undefined;
-  return /^\\(d[a-zA-Z]*\+?S?\+?|l\+?|list|conninfo|z|sf\+?|encoding|timing|x|echo|dn\+?|du\+?|dt\+?)( [\w.*"]+)*$/.test(text) ? [] : [changes(`psql: ${shown(text)} is not known to only read`)];
+  if (!text.startsWith('\\'))
+    return text.includes('\\')
+      ? [changes(`psql: ${shown(text)} holds a backslash command`)]
+      : undefined;
+  return /^\\(d[a-zA-Z]*\+?S?\+?|l\+?|list|conninfo|z|sf\+?|encoding|timing|x|echo|dn\+?|du\+?|dt\+?)( [\w.*"]+)*$/.test(
+    text,
+  )
+    ? []
+    : [changes(`psql: ${shown(text)} is not known to only read`)];
 }
 
 const psql: Check = (call, shell) => {
-  const read = readOptions(call.args, '-lAtqxXzEnHwSeb0 -c: -d: -h: -p: -U: -v: -F: -P: -R: -V --command: --dbname: --host: --port: --username: --list --no-align --tuples-only --quiet --expanded --no-psqlrc --field-separator: --pset: --csv --html --no-password --set: --variable: --version --help --echo-errors --no-readline');
+  const read = readOptions(
+    call.args,
+    '-lAtqxXzEnHwSeb0 -c: -d: -h: -p: -U: -v: -F: -P: -R: -V --command: --dbname: --host: --port: --username: --list --no-align --tuples-only --quiet --expanded --no-psqlrc --field-separator: --pset: --csv --html --no-password --set: --variable: --version --help --echo-errors --no-readline',
+  );
   const found = problems('psql', read);
   for (const value of valuesOf(read, '-v', '--set', '--variable', '-P', '--pset')) {
-    if (!/^(ON_ERROR_STOP|VERBOSITY|QUIET|format|border|pager|null|tuples_only|footer|expanded|x|linestyle)=?\w*$/.test(value.value)) found.push(changes(`psql sets ${shown(value)}`));
+    if (
+      !/^(ON_ERROR_STOP|VERBOSITY|QUIET|format|border|pager|null|tuples_only|footer|expanded|x|linestyle)=?\w*$/.test(
+        value.value,
+      )
+    )
+      found.push(changes(`psql sets ${shown(value)}`));
   }
   const commands = valuesOf(read, '-c', '--command');
   if (has(read, '-l', '--list', '-V', '--version', '--help')) return found;
   if (commands.length === 0) return [...found, ...files(call, shell), ...fromInput(call, psqlMeta)];
-  return [...found, ...commands.flatMap((text) => psqlMeta(text.value.trim()) ?? judged(text)), ...backticks(commands, shell)];
+  return [
+    ...found,
+    ...commands.flatMap((text) => psqlMeta(text.value.trim()) ?? judged(text)),
+    ...backticks(commands, shell),
+  ];
 };
 
 /** Options that read a script, with danger looked for in what comes in. */
@@ -50,79 +74,156 @@ function files(call: Call, shell: Parameters<Check>[1]): Finding[] {
 }
 
 function backticks(commands: readonly Arg[], shell: Parameters<Check>[1]): Finding[] {
-  return commands.flatMap((text) => (/\\!|\\g\s*\||\\o\s*\||program\s*'/i.test(text.value) ? shell.suspect([text.value.replace(/^[^]*?(\\!|\||program\s*')/i, '').replace(/'\s*;?\s*$/, '')]) : []));
+  return commands.flatMap((text) =>
+    /\\!|\\g\s*\||\\o\s*\||program\s*'/i.test(text.value)
+      ? shell.suspect([
+          text.value.replace(/^[^]*?(\\!|\||program\s*')/i, '').replace(/'\s*;?\s*$/, ''),
+        ])
+      : [],
+  );
 }
 
 const mysql: Check = (call, shell) => {
-  const read = readOptions(call.args, '-BNstEtvwrCb -e: -h: -P: -u: -p? -D: -S: --execute: --host: --port: --user: --password? --database: --socket: --batch --skip-column-names --silent --table --vertical --raw --protocol: --connect-timeout: --default-character-set: --version --help --ssl-mode: --column-names --no-auto-rehash --html --xml -V');
+  const read = readOptions(
+    call.args,
+    '-BNstEtvwrCb -e: -h: -P: -u: -p? -D: -S: --execute: --host: --port: --user: --password? --database: --socket: --batch --skip-column-names --silent --table --vertical --raw --protocol: --connect-timeout: --default-character-set: --version --help --ssl-mode: --column-names --no-auto-rehash --html --xml -V',
+  );
   const found = problems(call.name, read);
   if (has(read, '--version', '--help', '-V')) return found;
   const commands = valuesOf(read, '-e', '--execute');
-  if (commands.length === 0) return [...found, ...files(call, shell), ...fromInput(call, () => undefined)];
-  const escapes = commands.filter((text) => /\\[^Gg%_]|^\s*(system|source|tee|pager|edit)\b|;\s*(system|source|tee|pager|edit)\b/i.test(text.value));
+  if (commands.length === 0)
+    return [...found, ...files(call, shell), ...fromInput(call, () => undefined)];
+  const escapes = commands.filter((text) =>
+    /\\[^Gg%_]|^\s*(system|source|tee|pager|edit)\b|;\s*(system|source|tee|pager|edit)\b/i.test(
+      text.value,
+    ),
+  );
   return [
     ...found,
     ...commands.flatMap((text) => judged({ ...text, value: text.value.replace(/\\[Gg]\s*$/, '') })),
-    ...escapes.flatMap((text) => [changes(`${call.name} runs a client command: ${shown(text)}`), ...shell.suspect([text.value.replace(/^\s*(\\!|system)\s*/i, '')])]),
+    ...escapes.flatMap((text) => [
+      changes(`${call.name} runs a client command: ${shown(text)}`),
+      ...shell.suspect([text.value.replace(/^\s*(\\!|system)\s*/i, '')]),
+    ]),
   ];
 };
 
 const sqlite: Check = (call, shell) => {
-  const words = call.args.map((arg) => (/^-[a-z]/.test(arg.value) && !arg.value.startsWith('--') ? { ...arg, value: `-${arg.value}` } : arg));
-  const read = readOptions(words, '--readonly --header --noheader --column --csv --json --line --list --box --table --markdown --separator: --batch --bail --version --nullvalue: --html --quote --safe --ascii --tabs');
+  const words = call.args.map((arg) =>
+    /^-[a-z]/.test(arg.value) && !arg.value.startsWith('--')
+      ? { ...arg, value: `-${arg.value}` }
+      : arg,
+  );
+  const read = readOptions(
+    words,
+    '--readonly --header --noheader --column --csv --json --line --list --box --table --markdown --separator: --batch --bail --version --nullvalue: --html --quote --safe --ascii --tabs',
+  );
   const found = problems('sqlite3', read);
   if (has(read, '--version')) return found;
   const [database, ...commands] = read.operands;
-  if (!database || commands.length === 0) return [...found, ...files(call, shell), ...fromInput(call, dot)];
-  return [...found, ...commands.flatMap((text) => dot(text.value.trim()) ?? judged(text)), ...shell.suspect(commands.filter((text) => /^\s*\.(shell|system)/.test(text.value)).map((text) => text.value.replace(/^\s*\.\w+/, '')))];
+  if (!database || commands.length === 0)
+    return [...found, ...files(call, shell), ...fromInput(call, dot)];
+  return [
+    ...found,
+    ...commands.flatMap((text) => dot(text.value.trim()) ?? judged(text)),
+    ...shell.suspect(
+      commands
+        .filter((text) => /^\s*\.(shell|system)/.test(text.value))
+        .map((text) => text.value.replace(/^\s*\.\w+/, '')),
+    ),
+  ];
 };
 
 function dot(text: string): Finding[] | undefined {
   if (!text.startsWith('.')) return undefined;
-  return /^\.(tables|schema|databases|indexes|indices|dbinfo|headers (on|off)|mode \w+|version|show|fullschema|stats)( [\w%.]+)?$/.test(text) ? [] : [changes(`sqlite3: ${shown(text)} is not known to only read`)];
+  return /^\.(tables|schema|databases|indexes|indices|dbinfo|headers (on|off)|mode \w+|version|show|fullschema|stats)( [\w%.]+)?$/.test(
+    text,
+  )
+    ? []
+    : [changes(`sqlite3: ${shown(text)} is not known to only read`)];
 }
 
 const REDIS_READS =
   /^(ping|info|dbsize|keys|scan|hscan|sscan|zscan|get|mget|strlen|getrange|exists|type|ttl|pttl|expiretime|hget|hgetall|hkeys|hvals|hlen|hmget|hexists|lrange|llen|lindex|smembers|scard|sismember|srandmember|zrange|zrangebyscore|zcard|zscore|zcount|zrank|xlen|xinfo|xrange|xrevrange|xpending|time|lastsave|role|randomkey|object|memory|latency|slowlog|client|cluster|command|config|pubsub|module|sentinel|bitcount|pfcount|lolwut|echo|acl)$/i;
 
-const redis: Check = (call, shell) => {
-  const read = readOptions(call.args, '-h: -p: -s: -a: -n: -u: -r: -i: -t: -d: -3 -c --tls --raw --no-raw --csv --json --no-auth-warning --user: --pass: --latency --latency-history --bigkeys --memkeys --hotkeys --stat --scan --pattern: --count: --cacert: --cert: --key: --insecure --sni: --version --help', { stopAtOperand: true });
+const redis: Check = (call) => {
+  const read = readOptions(
+    call.args,
+    '-h: -p: -s: -a: -n: -u: -t: -d: -3 -c --tls --raw --no-raw --csv --json --no-auth-warning --user: --pass: --bigkeys --memkeys --hotkeys --scan --pattern: --count: --cacert: --cert: --key: --insecure --sni: --version --help',
+    { stopAtOperand: true },
+  );
   const found = problems(call.name, read);
   const words = read.operands.map((arg) => best(arg));
   const text = words.join(' ');
-  if (/^flush(all|db)\b/i.test(text)) return [destroys(`${call.name} empties the database: ${shown(text)}`)];
+  if (/^flush(all|db)\b/i.test(text))
+    return [destroys(`${call.name} empties the database: ${shown(text)}`)];
   if (words.length === 0) {
-    if (has(read, '--latency', '--bigkeys', '--memkeys', '--hotkeys', '--stat', '--scan', '--version', '--help', '--latency-history')) return found;
-    const danger = call.input.texts.filter((line) => /\bflush(all|db)\b/i.test(line)).map(() => destroys(`${call.name} empties the database`));
+    if (has(read, '--bigkeys', '--memkeys', '--hotkeys', '--scan', '--version', '--help'))
+      return found;
+    const danger = call.input.texts
+      .filter((line) => /\bflush(all|db)\b/i.test(line))
+      .map(() => destroys(`${call.name} empties the database`));
     return [...found, ...danger, changes(`${call.name} takes commands on standard input`)];
   }
   const [verb = '', second = ''] = words;
-  const inner = /^(config|client|cluster|memory|latency|slowlog|object|command|xinfo|pubsub|module|sentinel|acl)$/i.test(verb);
-  const asks = /^(get|list|info|nodes|slots|shards|usage|stats|doctor|history|latest|graph|len|encoding|idletime|freq|refcount|help|count|docs|stream|groups|consumers|channels|numsub|numpat|masters|master|replicas|slaves|getname|id|whoami|keyslot|countkeysinslot|malloc-stats|get-master-addr-by-name|ckquorum)$/i;
-  const secret = /^config get (\*|.*(pass|auth|acl|tls-key))/i.test(text) || /^acl (list|getuser)/i.test(text);
+  const inner =
+    /^(config|client|cluster|memory|latency|slowlog|object|command|xinfo|pubsub|module|sentinel|acl)$/i.test(
+      verb,
+    );
+  const asks =
+    /^(get|list|info|nodes|slots|shards|usage|stats|doctor|history|latest|graph|len|encoding|idletime|freq|refcount|help|count|docs|stream|groups|consumers|channels|numsub|numpat|masters|master|replicas|slaves|getname|id|whoami|keyslot|countkeysinslot|malloc-stats|get-master-addr-by-name|ckquorum)$/i;
+  const secret =
+    /^config get (\*|.*(pass|auth|acl|tls-key))/i.test(text) || /^acl (list|getuser)/i.test(text);
   const open = read.operands.some((arg) => !isKnown({ ...arg, glob: false }));
-  if (!REDIS_READS.test(verb) || (inner && second !== '' && !asks.test(second)) || secret || open) return [...found, changes(`${call.name} ${shown(text)} is not known to only read`)];
+  if (!REDIS_READS.test(verb) || (inner && second !== '' && !asks.test(second)) || secret || open)
+    return [...found, changes(`${call.name} ${shown(text)} is not known to only read`)];
   return found;
 };
 
 /** Mongo's shell runs JavaScript. */
 const mongo: Check = (call) => {
   const text = [...call.args.map(best), ...call.input.texts].join('\n');
-  const danger = /\.(dropDatabase|drop|dropIndexes?|dropUser)\s*\(|\.(deleteMany|remove)\s*\(\s*(\{\s*\})?\s*\)|dropDatabase|shutdownServer/.test(text);
-  return [danger ? destroys(`${call.name} deletes data: ${shown(text)}`) : changes(`${call.name} runs a program in the database`)];
+  const danger =
+    /\.(dropDatabase|drop|dropIndexes?|dropUser)\s*\(|\.(deleteMany|remove)\s*\(\s*(\{\s*\})?\s*\)|dropDatabase|shutdownServer/.test(
+      text,
+    );
+  return [
+    danger
+      ? destroys(`${call.name} deletes data: ${shown(text)}`)
+      : changes(`${call.name} runs a program in the database`),
+  ];
 };
 
-const SQL_WORDS: readonly (readonly [RegExp, string])[] = [[/\bdrop\s+(database|table|measurement|series|bucket|keyspace|user)\b|\btruncate\b|\bbucket delete\b|\bdelete from \S+$/i, 'deletes data']];
+const SQL_WORDS: readonly (readonly [RegExp, string])[] = [
+  [
+    /\bdrop\s+(database|table|measurement|series|bucket|keyspace|user)\b|\btruncate\b|\bbucket delete\b|\bdelete from \S+$/i,
+    'deletes data',
+  ],
+];
 
 const admin = (danger: RegExp | undefined, what: string): { check: Check } => ({
-  check: (call) => [danger?.test(call.args.map(best).join(' ')) || (danger === undefined && call.args.length > 0) ? destroys(`${call.name} ${what}: ${call.args.map(shown).join(' ')}`) : changes(`${call.name} changes a database`)],
+  check: (call) => [
+    danger?.test(call.args.map(best).join(' ')) || (danger === undefined && call.args.length > 0)
+      ? destroys(`${call.name} ${what}: ${call.args.map(shown).join(' ')}`)
+      : changes(`${call.name} changes a database`),
+  ],
 });
 
 const mysqladmin: Check = (call) => {
-  const read = readOptions(call.args, '-h: -P: -u: -p? -S: --host: --port: --user: --password? --socket: -r -v --verbose --version');
+  const read = readOptions(
+    call.args,
+    '-h: -P: -u: -p? -S: --host: --port: --user: --password? --socket: -r -v --verbose --version',
+  );
   const words: Options['operands'] = read.operands;
-  if (words.some((arg) => /^(drop|shutdown|kill)/.test(best(arg)))) return [destroys(`${call.name} ${words.map(shown).join(' ')}`)];
-  return words.every((arg) => /^(status|extended-status|ping|processlist|proc|stat|variables|version|ver|var|ext)$/.test(arg.value)) ? problems(call.name, read) : [changes(`${call.name} changes the server`)];
+  if (words.some((arg) => /^(drop|shutdown|kill)/.test(best(arg))))
+    return [destroys(`${call.name} ${words.map(shown).join(' ')}`)];
+  return words.every((arg) =>
+    /^(status|extended-status|ping|processlist|proc|stat|variables|version|ver|var|ext)$/.test(
+      arg.value,
+    ),
+  )
+    ? problems(call.name, read)
+    : [changes(`${call.name} changes the server`)];
 };
 
 export const databases: Table = {
@@ -131,13 +232,46 @@ export const databases: Table = {
   ...each('sqlite3 sqlite', { check: sqlite }),
   ...each('redis-cli valkey-cli keydb-cli', { check: redis }),
   ...each('mongo mongosh', { check: mongo }),
-  ...each('influx cqlsh clickhouse-client clickhouse duckdb sqlcmd isql cockroach', { check: (call) => [...dangerFindings({ ...call, args: [...call.args, ...call.input.texts.map((value) => ({ value, splits: false, glob: false, holes: [] }))] }, SQL_WORDS), changes(`${call.name} runs a query`)] }),
+  ...each('influx cqlsh clickhouse-client clickhouse duckdb sqlcmd isql cockroach', {
+    check: (call) => [
+      ...dangerFindings(
+        {
+          ...call,
+          args: [
+            ...call.args,
+            ...call.input.texts.map((value) => ({ value, splits: false, glob: false, holes: [] })),
+          ],
+        },
+        SQL_WORDS,
+      ),
+      changes(`${call.name} runs a query`),
+    ],
+  }),
   ...each('mysqladmin mariadb-admin', { check: mysqladmin }),
   ...each('dropdb dropuser', admin(undefined, 'deletes a database or user')),
-  pg_ctl: { check: (call) => (/^(-D \S+ )?status( -D \S+)?$/.test(call.args.map(best).join(' ')) ? [] : [changes('pg_ctl controls the server')]) },
+  pg_ctl: {
+    check: (call) =>
+      /^(-D \S+ )?status( -D \S+)?$/.test(call.args.map(best).join(' '))
+        ? []
+        : [changes('pg_ctl controls the server')],
+  },
   ...each('pg_ctlcluster pg_dropcluster', admin(/^(?=.*drop)|^/, 'acts on a database cluster')),
-  pg_lsclusters: { check: (call) => (call.args.every((arg) => /^(-h|--no-header|-j|--json)$/.test(arg.value)) ? [] : [changes('pg_lsclusters: options not known')]) },
-  pg_isready: { check: (call) => problems('pg_isready', readOptions(call.args, '-q -h: -p: -d: -U: -t: --host: --port: --dbname: --username: --timeout: --quiet --version')) },
+  pg_lsclusters: {
+    check: (call) =>
+      call.args.every((arg) => /^(-h|--no-header|-j|--json)$/.test(arg.value))
+        ? []
+        : [changes('pg_lsclusters: options not known')],
+  },
+  pg_isready: {
+    check: (call) =>
+      problems(
+        'pg_isready',
+        readOptions(
+          call.args,
+          '-q -h: -p: -d: -U: -t: --host: --port: --dbname: --username: --timeout: --quiet --version',
+        ),
+      ),
+  },
   pg_controldata: { check: (call) => problems('pg_controldata', readOptions(call.args, '-D: -V')) },
   pg_resetwal: admin(undefined, 'throws away the write-ahead log'),
 };

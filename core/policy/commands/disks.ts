@@ -1,12 +1,15 @@
 /** Disks, volumes and file systems: looking is harmless, almost everything else is for ever. */
 import { changes, destroys, isKnown, shown } from '../model.ts';
-import type { Check } from '../model.ts';
+import type { Check, Rule } from '../model.ts';
+import { counted } from './system.ts';
 import { best, given, operandsOf, targets } from './lenient.ts';
 import { has, readOptions } from './options.ts';
 import { dangerFindings, each, problems, reads, verbs, wrecks } from './rules.ts';
 import type { Table } from './rules.ts';
 
-const LVM_READ = reads('-acvhPqCsm -o: -S: -O: -A: --all --noheadings --nosuffix --options: --units: --separator: --segments --select: --sort: --reportformat: --verbose --columns --unbuffered --readonly --maps --short --colon --help --version');
+const LVM_READ = reads(
+  '-acvhPqCsm -o: -S: -O: -A: --all --noheadings --nosuffix --options: --units: --separator: --segments --select: --sort: --reportformat: --verbose --columns --unbuffered --readonly --maps --short --colon --help --version',
+);
 
 const partitioner = (read: string, ...needed: string[]): { check: Check } => ({
   check: (call) => {
@@ -23,20 +26,44 @@ const parted: Check = (call) => {
     const words = line.operands.slice(1).map((arg) => arg.value);
     if (has(line, '-l', '--list', '--version', '--help') && line.operands.length === 0) return [];
     const text = words.join(' ');
-    if (words.length > 0 && line.operands.every(isKnown) && /^((unit (s|b|kb|mb|gb|tb|kib|mib|gib|tib|chs|cyl|%|compact) )?(print|p)( (free|all|list|devices|\d+))?|align-check \w+ \d+)$/i.test(text)) return [];
+    if (
+      words.length > 0 &&
+      line.operands.every(isKnown) &&
+      /^((unit (s|b|kb|mb|gb|tb|kib|mib|gib|tib|chs|cyl|%|compact) )?(print|p)( (free|all|list|devices|\d+))?|align-check \w+ \d+)$/i.test(
+        text,
+      )
+    )
+      return [];
   }
   return [destroys(`parted changes partitions: ${targets(call)}`)];
 };
 
 const ZFS_READ = reads('-HprjlvwxgLPyn -o: -t: -s: -S: -d: -T: -r --json --json-int');
 
+/** `zpool status 5` and `zpool iostat 5` repeat for ever without a count. */
+const POOL_READ: Rule = {
+  check: (call, shell) => [
+    ...ZFS_READ.check(call, shell),
+    ...counted({ options: [], operands: [...call.args], problems: [] }, call),
+  ],
+};
+
 const smartctl: Check = (call) => {
-  const line = readOptions(call.args, '-aixHcA -l: -d: -n: -q: -T: -f: -g: -j? --all --xall --info --identify? --health --capabilities --attributes --log: --device: --nocheck: --get: --json? --scan --scan-open --format: --tolerance: --version --help');
+  const line = readOptions(
+    call.args,
+    '-aixHcA -l: -d: -n: -q: -T: -f: -g: -j? --all --xall --info --identify? --health --capabilities --attributes --log: --device: --nocheck: --get: --json? --scan --scan-open --format: --tolerance: --version --help',
+  );
   return problems('smartctl', line);
 };
 
 const hdparm: Check = (call) => {
-  if (call.args.some((arg) => /security-(erase|set)|trim-sector|write-sector|make-bad|fwdownload|dco|sanitize|idle-unload/.test(best(arg)))) {
+  if (
+    call.args.some((arg) =>
+      /security-(erase|set)|trim-sector|write-sector|make-bad|fwdownload|dco|sanitize|idle-unload/.test(
+        best(arg),
+      ),
+    )
+  ) {
     return [destroys(`hdparm rewrites the drive: ${targets(call)}`)];
   }
   const line = readOptions(call.args, '-IigtTCv');
@@ -45,34 +72,89 @@ const hdparm: Check = (call) => {
 
 const nvme = verbs({
   read: {
-    'list list-subsys id-ctrl id-ns list-ns list-ctrl smart-log error-log fw-log get-feature show-regs version help self-test-log': reads('-n: -o: -vH --namespace-id: --output-format: --verbose --human-readable'),
+    'list list-subsys id-ctrl id-ns list-ns list-ctrl smart-log error-log fw-log get-feature show-regs version help self-test-log':
+      reads('-n: -o: -vH --namespace-id: --output-format: --verbose --human-readable'),
   },
-  danger: [[/(^| )(format|sanitize|delete-ns|write-zeroes|write|write-uncor|security-send|dsm|detach-ns)( |$)/, 'destroys data']],
+  danger: [
+    [
+      /(^| )(format|sanitize|delete-ns|write-zeroes|write|write-uncor|security-send|dsm|detach-ns)( |$)/,
+      'destroys data',
+    ],
+  ],
 });
 
 const mdadm: Check = (call) => {
-  const line = readOptions(call.args, '-DEQsv --detail --examine --query --scan --verbose --export --brief --detail-platform --version --help');
-  if (line.problems.length === 0 && has(line, '-D', '-E', '-Q', '--detail', '--examine', '--query', '--detail-platform', '--version', '--help')) return [];
-  const danger = dangerFindings(call, [[/--zero-superblock|--create\b|(^| )-C( |$)|--kill-subarray/, 'overwrites disks']]);
+  const line = readOptions(
+    call.args,
+    '-DEQsv --detail --examine --query --scan --verbose --export --brief --detail-platform --version --help',
+  );
+  if (
+    line.problems.length === 0 &&
+    has(
+      line,
+      '-D',
+      '-E',
+      '-Q',
+      '--detail',
+      '--examine',
+      '--query',
+      '--detail-platform',
+      '--version',
+      '--help',
+    )
+  )
+    return [];
+  const danger = dangerFindings(call, [
+    [/--zero-superblock|--create\b|(^| )-C( |$)|--kill-subarray/, 'overwrites disks'],
+  ]);
   return [...danger, changes('mdadm changes arrays')];
 };
 
 const cryptsetup: Check = (call) => {
   const danger = dangerFindings(call, [
-    [/\b(luksFormat|erase|luksErase|luksKillSlot|luksRemoveKey|luksHeaderRestore|reencrypt|format)\b/, 'destroys an encrypted volume'],
+    [
+      /\b(luksFormat|erase|luksErase|luksKillSlot|luksRemoveKey|luksHeaderRestore|reencrypt|format)\b/,
+      'destroys an encrypted volume',
+    ],
     [/--(dump-(master|volume)-key|master-key-file)/, 'gives away a volume key'],
   ]);
   const line = readOptions(call.args, '-qv --type: --verbose --json --version');
   const verb = line.operands[0]?.value ?? '';
-  if (/^(status|isLuks|luksUUID|luksDump|benchmark)$/.test(verb) || has(line, '--version')) return [...danger, ...problems('cryptsetup', line)];
+  if (/^(status|isLuks|luksUUID|luksDump|benchmark)$/.test(verb) || has(line, '--version'))
+    return [...danger, ...problems('cryptsetup', line)];
   return [...danger, changes(`cryptsetup ${shown(verb)} changes encrypted volumes`)];
 };
 
 const btrfs = verbs({
-  resolve: (verb) => ['balance', 'check', 'device', 'filesystem', 'inspect-internal', 'property', 'qgroup', 'quota', 'receive', 'replace', 'rescue', 'restore', 'scrub', 'send', 'subvolume'].find((full) => full.startsWith(verb)) ?? verb,
+  resolve: (verb) =>
+    [
+      'balance',
+      'check',
+      'device',
+      'filesystem',
+      'inspect-internal',
+      'property',
+      'qgroup',
+      'quota',
+      'receive',
+      'replace',
+      'rescue',
+      'restore',
+      'scrub',
+      'send',
+      'subvolume',
+    ].find((full) => full.startsWith(verb)) ?? verb,
   read: {
-    filesystem: verbs({ read: { 'df show usage du': reads('-bhkmgtTsHi --raw --human-readable --iec --si --all-devices --mounted --summarize') } }),
-    subvolume: verbs({ read: { 'list show get-default find-new': reads('-apcgutsdroGCR --sort:') } }),
+    filesystem: verbs({
+      read: {
+        'df show usage du': reads(
+          '-bhkmgtTsHi --raw --human-readable --iec --si --all-devices --mounted --summarize',
+        ),
+      },
+    }),
+    subvolume: verbs({
+      read: { 'list show get-default find-new': reads('-apcgutsdroGCR --sort:') },
+    }),
     device: verbs({ read: { 'stats usage': reads('-Tc --check --tabular') } }),
     scrub: verbs({ read: { status: reads('-dR --raw') } }),
     balance: verbs({ read: { status: reads('-v') } }),
@@ -80,59 +162,167 @@ const btrfs = verbs({
     property: verbs({ read: { 'get list': reads('-t:') } }),
     version: reads(''),
   },
-  danger: [[/(^|\s)su\w*\s+(-\S+\s+)*d\w*/, 'deletes a subvolume'], [/(^|\s)dev\w*\s+(-\S+\s+)*(del|rem)\w*/, 'removes a disk'], [/(^|\s)(rescue|check\s.*--repair|check\s.*--init)/, 'rewrites a file system']],
+  danger: [
+    [/(^|\s)su\w*\s+(-\S+\s+)*d\w*/, 'deletes a subvolume'],
+    [/(^|\s)dev\w*\s+(-\S+\s+)*(del|rem)\w*/, 'removes a disk'],
+    [/(^|\s)(rescue|check\s.*--repair|check\s.*--init)/, 'rewrites a file system'],
+  ],
 });
 
 const dmsetup = verbs({
-  read: { 'ls info status deps version targets': reads('-Cc -o: --noheadings --tree --target: --columns --options: --separator:'), table: reads('--target:') },
-  danger: [[/(^| )(remove_all|wipe_table)( |$)/, 'destroys mappings'], [/--showkeys/, 'gives away a volume key']],
+  read: {
+    'ls info status deps version targets': reads(
+      '-Cc -o: --noheadings --tree --target: --columns --options: --separator:',
+    ),
+    table: reads('--target:'),
+  },
+  danger: [
+    [/(^| )(remove_all|wipe_table)( |$)/, 'destroys mappings'],
+    [/--showkeys/, 'gives away a volume key'],
+  ],
 });
 
 const tune = (spec: string, ...needed: string[]): { check: Check } => ({
   check: (call) => {
     const line = readOptions(call.args, spec);
-    return line.problems.length === 0 && has(line, ...needed) ? [] : [changes(`${call.name} changes a file system: ${targets(call)}`)];
+    return line.problems.length === 0 && has(line, ...needed)
+      ? []
+      : [changes(`${call.name} changes a file system: ${targets(call)}`)];
   },
 });
 
 const volume = (why: string): { check: Check } => ({
-  check: (call) => [given(call, 't', 'test') && !given(call, 'fy', 'force', 'yes') ? changes(`${call.name} in test mode`) : destroys(`${call.name} ${why}: ${targets(call)}`)],
+  check: (call) => [
+    given(call, 't', 'test') && !given(call, 'fy', 'force', 'yes')
+      ? changes(`${call.name} in test mode`)
+      : destroys(`${call.name} ${why}: ${targets(call)}`),
+  ],
 });
 
 const grows = (call: Parameters<Check>[0]): ReturnType<Check> => {
-  const shrinks = call.args.some((arg) => /^(-L|-l|--size|--extents)?=?-\d/.test(best(arg)) || /^-[lL]-/.test(best(arg)));
-  return [shrinks || call.args.some((arg) => /^(-L|--size)$/.test(best(arg))) && call.name === 'lvreduce' ? destroys(`${call.name} shrinks a volume: ${targets(call)}`) : changes(`${call.name} changes a volume`)];
+  const shrinks = call.args.some(
+    (arg) => /^(-L|-l|--size|--extents)?=?-\d/.test(best(arg)) || /^-[lL]-/.test(best(arg)),
+  );
+  return [
+    shrinks ||
+    (call.args.some((arg) => /^(-L|--size)$/.test(best(arg))) && call.name === 'lvreduce')
+      ? destroys(`${call.name} shrinks a volume: ${targets(call)}`)
+      : changes(`${call.name} changes a volume`),
+  ];
 };
 
 export const disks: Table = {
-  lsblk: reads('-aAbdDfJlmMnNOpPrsStTz -e: -I: -o: -w: -x: -E: --all --bytes --nodeps --discard --exclude: --fs --include: --json --list --merge --perms --noheadings --output: --output-all --paths --pairs --raw --inverse --scsi --nvme --virtio --topology --sort: --zoned --tree? --width: --help --version'),
-  blkid: reads('-diklp -o: -s: -t: -n: -u: -L: -U: -O: -S: --output: --match-tag: --match-token: --label: --uuid: --probe --info --version --help'),
-  findmnt: reads('-aAbcCDefiJklmnPrRstuUvy -d: -F:@ -M: -N: -o: -O: -S: -T: -t: -w: --all --json --list --noheadings --output: --output-all --raw --real --source: --target: --types: --options: --df --tree --bytes --evaluate --pairs --mtab --fstab --kernel --verify --verbose --submounts --help --version'),
+  lsblk: reads(
+    '-aAbdDfJlmMnNOpPrsStTz -e: -I: -o: -w: -x: -E: --all --bytes --nodeps --discard --exclude: --fs --include: --json --list --merge --perms --noheadings --output: --output-all --paths --pairs --raw --inverse --scsi --nvme --virtio --topology --sort: --zoned --tree? --width: --help --version',
+  ),
+  blkid: reads(
+    '-diklp -o: -s: -t: -n: -u: -L: -U: -O: -S: --output: --match-tag: --match-token: --label: --uuid: --probe --info --version --help',
+  ),
+  findmnt: reads(
+    '-aAbcCDefiJklmnPrRstuUvy -d: -F:@ -M: -N: -o: -O: -S: -T: -t: -w: --all --json --list --noheadings --output: --output-all --raw --real --source: --target: --types: --options: --df --tree --bytes --evaluate --pairs --mtab --fstab --kernel --verify --verbose --submounts --help --version',
+  ),
   ...each('lsscsi', reads('-acdghiklLpPstuUvwxz -N --size --long --hosts --transport')),
   ...each('lvs vgs pvs lvdisplay vgdisplay pvdisplay lvscan lvmdiskscan', LVM_READ),
   pvscan: reads('-nseu --short --uuid'),
   vgscan: reads(''),
   ...each('lvremove vgremove pvremove', volume('deletes volumes')),
   ...each('lvreduce lvresize lvextend', { check: grows }),
-  lvm: { check: (call, shell) => (call.args.length > 0 ? shell.argv(call.args, call.input) : [changes('lvm opens a shell of its own'), ...shell.suspect(call.input.texts)]) },
-  pvcreate: { check: (call) => [given(call, 'fy', 'force', 'yes') ? destroys(`pvcreate overwrites ${targets(call)}`) : changes('pvcreate makes a volume')] },
-  vgreduce: { check: (call) => [given(call, '', 'removemissing') ? destroys('vgreduce --removemissing drops volumes') : changes('vgreduce changes a group')] },
-  ...each('fdisk cfdisk', partitioner('-l -x -b: -t: -u? -o: --list --list-details --bytes --color? --version --help', '-l', '-x', '--list', '--list-details', '--version', '--help')),
-  sfdisk: partitioner('-dlFJV -o: --dump --list --json --list-free --verify --show-size --version --help', '-d', '-l', '-F', '-J', '-V', '--dump', '--list', '--json', '--list-free', '--verify', '--version', '--help'),
+  lvm: {
+    check: (call, shell) =>
+      call.args.length > 0
+        ? shell.argv(call.args, call.input)
+        : [changes('lvm opens a shell of its own'), ...shell.suspect(call.input.texts)],
+  },
+  pvcreate: {
+    check: (call) => [
+      given(call, 'fy', 'force', 'yes')
+        ? destroys(`pvcreate overwrites ${targets(call)}`)
+        : changes('pvcreate makes a volume'),
+    ],
+  },
+  vgreduce: {
+    check: (call) => [
+      given(call, '', 'removemissing')
+        ? destroys('vgreduce --removemissing drops volumes')
+        : changes('vgreduce changes a group'),
+    ],
+  },
+  ...each(
+    'fdisk cfdisk',
+    partitioner(
+      '-l -x -b: -t: -u? -o: --list --list-details --bytes --color? --version --help',
+      '-l',
+      '-x',
+      '--list',
+      '--list-details',
+      '--version',
+      '--help',
+    ),
+  ),
+  sfdisk: partitioner(
+    '-dlFJV -o: --dump --list --json --list-free --verify --show-size --version --help',
+    '-d',
+    '-l',
+    '-F',
+    '-J',
+    '-V',
+    '--dump',
+    '--list',
+    '--json',
+    '--list-free',
+    '--verify',
+    '--version',
+    '--help',
+  ),
   gdisk: partitioner('-l', '-l'),
-  sgdisk: partitioner('-vLEO -i: -p --print --verify --info: --list-types', '-p', '-v', '-i', '-L', '--print', '--verify', '--info', '--list-types'),
+  sgdisk: partitioner(
+    '-vLEO -i: -p --print --verify --info: --list-types',
+    '-p',
+    '-v',
+    '-i',
+    '-L',
+    '--print',
+    '--verify',
+    '--info',
+    '--list-types',
+  ),
   cgdisk: wrecks('changes partitions'),
   parted: { check: parted },
-  partx: reads('-sr -o: -gb --show --raw --noheadings --output: --output-all --bytes', { also: (read) => (has(read, '-s', '--show', '-r', '--raw') ? [] : [changes('partx changes the partition table in use')]) }),
-  ...each('mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs mkfs.minix mkfs.cramfs mkfs.jfs mkfs.reiserfs mkfs.erofs mkfs.bfs mkfs.nilfs2 mkfs.udf mkfs.zonefs mkfs.gfs2 mkfs.ocfs2 mkfs.msdos mke2fs mkntfs mkdosfs mkexfatfs newfs mkreiserfs mkswap bcache-super-show-make make-bcache mkudffs', {
-    check: (call) => [operandsOf(call).length === 0 && given(call, 'V', 'version', 'help') ? changes(`${call.name} shows its version`) : destroys(`${call.name} formats ${targets(call)}`)],
+  partx: reads('-sr -o: -gb --show --raw --noheadings --output: --output-all --bytes', {
+    also: (read) =>
+      has(read, '-s', '--show', '-r', '--raw')
+        ? []
+        : [changes('partx changes the partition table in use')],
   }),
-  wipefs: { check: (call) => {
-    const line = readOptions(call.args, '-npJi -O: -t: --no-act --parsable --json --noheadings --output: --types:');
-    return line.problems.length === 0 ? [] : [destroys(`wipefs erases signatures on ${targets(call)}`)];
-  } },
+  ...each(
+    'mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs mkfs.minix mkfs.cramfs mkfs.jfs mkfs.reiserfs mkfs.erofs mkfs.bfs mkfs.nilfs2 mkfs.udf mkfs.zonefs mkfs.gfs2 mkfs.ocfs2 mkfs.msdos mke2fs mkntfs mkdosfs mkexfatfs newfs mkreiserfs mkswap bcache-super-show-make make-bcache mkudffs',
+    {
+      check: (call) => [
+        operandsOf(call).length === 0 && given(call, 'V', 'version', 'help')
+          ? changes(`${call.name} shows its version`)
+          : destroys(`${call.name} formats ${targets(call)}`),
+      ],
+    },
+  ),
+  wipefs: {
+    check: (call) => {
+      const line = readOptions(
+        call.args,
+        '-npJi -O: -t: --no-act --parsable --json --noheadings --output: --types:',
+      );
+      return line.problems.length === 0
+        ? []
+        : [destroys(`wipefs erases signatures on ${targets(call)}`)];
+    },
+  },
   blkdiscard: wrecks('discards all data of a device'),
-  ...each('badblocks', { check: (call) => [given(call, 'w') ? destroys('badblocks -w overwrites a device') : changes('badblocks reads a whole device')] }),
+  ...each('badblocks', {
+    check: (call) => [
+      given(call, 'w')
+        ? destroys('badblocks -w overwrites a device')
+        : changes('badblocks reads a whole device'),
+    ],
+  }),
   smartctl: { check: smartctl },
   hdparm: { check: hdparm },
   nvme,
@@ -143,23 +333,60 @@ export const disks: Table = {
   tune2fs: tune('-l', '-l'),
   dumpe2fs: reads('-bfghixV -o:'),
   ...each('xfs_info', reads('-V')),
-  ...each('resize2fs e2fsck fsck fsck.ext4 fsck.xfs xfs_repair xfs_growfs fstrim partprobe vgcreate lvcreate lvchange vgchange vgimport vgexport lvconvert lvrename vgrename pvresize pvmove pvchange', { check: (call) => [changes(`${call.name} changes a file system or volume: ${targets(call)}`)] }),
+  ...each(
+    'resize2fs e2fsck fsck fsck.ext4 fsck.xfs xfs_repair xfs_growfs fstrim partprobe vgcreate lvcreate lvchange vgchange vgimport vgexport lvconvert lvrename vgrename pvresize pvmove pvchange',
+    {
+      check: (call) => [changes(`${call.name} changes a file system or volume: ${targets(call)}`)],
+    },
+  ),
   xfs_db: wrecks('edits a file system directly'),
-  losetup: reads('-alJnr -O: --all --list --json --noheadings --raw --output: --associated: -j:', { operands: 'names', also: (read) => (read.operands.length > 1 || (read.operands.length > 0 && has(read, '-r')) ? [changes('losetup sets up a loop device')] : []) }),
-  multipath: reads('-ldt -v:', { also: (read) => (has(read, '-l', '-t') ? [] : [changes('multipath changes maps')]) }),
+  losetup: reads('-alJnr -O: --all --list --json --noheadings --raw --output: --associated: -j:', {
+    operands: 'names',
+    also: (read) =>
+      read.operands.length > 1 || (read.operands.length > 0 && has(read, '-r'))
+        ? [changes('losetup sets up a loop device')]
+        : [],
+  }),
+  multipath: reads('-ldt -v:', {
+    also: (read) => (has(read, '-l', '-t') ? [] : [changes('multipath changes maps')]),
+  }),
   zfs: verbs({
-    read: { 'list get userspace groupspace projectspace holds diff version help': ZFS_READ, '': reads('') },
-    danger: [[/(^| )(destroy|rollback)( |$)/, 'destroys data'], [/(^| )(recv|receive)( .*)? -\w*F/, 'rolls back and overwrites a file system']],
+    read: {
+      'list get userspace groupspace projectspace holds diff version help': ZFS_READ,
+      '': reads(''),
+    },
+    danger: [
+      [/(^| )(destroy|rollback)( |$)/, 'destroys data'],
+      [/(^| )(recv|receive)( .*)? -\w*F/, 'rolls back and overwrites a file system'],
+    ],
   }),
   zpool: verbs({
-    read: { 'list status get iostat history events version help': ZFS_READ, import: reads('', { operands: 'none' }) },
-    danger: [[/(^| )(destroy|labelclear)( |$)/, 'destroys a pool'], [/(^| )(create|add|attach|replace)( .*)? -\w*f/, 'overwrites disks']],
+    read: {
+      'list status get iostat history events version help': POOL_READ,
+      import: reads('', { operands: 'none' }),
+    },
+    danger: [
+      [/(^| )(destroy|labelclear)( |$)/, 'destroys a pool'],
+      [/(^| )(create|add|attach|replace)( .*)? -\w*f/, 'overwrites disks'],
+    ],
   }),
+  blockdev: {
+    check: (call) =>
+      call.args.every((arg) => /^(--get\w+|--report|-v|-q)$|^\/dev\//.test(arg.value))
+        ? []
+        : [changes('blockdev changes a device')],
+  },
   zdb: { check: (call) => [changes(`zdb looks into a pool: ${targets(call)}`)] },
   ...each('rbd ceph rados radosgw-admin gluster', {
     check: (call) => [
-      ...dangerFindings(call, [[/\b(rm|remove|purge|delete|destroy|zap|lost)\b/, 'deletes stored data']]),
-      ...(/^(-s|status|health( detail)?|df( detail)?|osd (tree|df|stat|status|pool (ls|stats)( detail)?)|mon stat|mds stat|pg stat|versions|version|quorum_status|ls( -l)?|info \S+|du|volume (info|status|list)|peer status|pool list)( --?f(ormat)?[= ]\w+)?$/.test(call.args.map(best).join(' ')) ? [] : [changes(`${call.name} changes storage`)]),
+      ...dangerFindings(call, [
+        [/\b(rm|remove|purge|delete|destroy|zap|lost)\b/, 'deletes stored data'],
+      ]),
+      ...(/^(-s|status|health( detail)?|df( detail)?|osd (tree|df|stat|status|pool (ls|stats)( detail)?)|mon stat|mds stat|pg stat|versions|version|quorum_status|ls( -l)?|info \S+|du|volume (info|status|list)|peer status|pool list)( --?f(ormat)?[= ]\w+)?$/.test(
+        call.args.map(best).join(' '),
+      )
+        ? []
+        : [changes(`${call.name} changes storage`)]),
     ],
   }),
 };

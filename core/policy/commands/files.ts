@@ -1,16 +1,26 @@
 /** Programs that handle files and directories: listing them reads, the rest changes. */
 import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Arg, Call, Check, Finding, HoleKind } from '../model.ts';
-import { isDisk, isSystemRoot } from '../paths.ts';
+import { isDisk, isSystemRoot, isVital, overwriting, secrecyOf } from '../paths.ts';
 import { best, given, operandsOf, targets } from './lenient.ts';
-import { has, readOptions } from './options.ts';
+import { has, readOptions, valuesOf } from './options.ts';
 import { each, problems, reads, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const rm: Check = (call) => {
-  if (given(call, 'rR', 'recursive')) return [destroys(`rm -r deletes recursively: ${targets(call)}`)];
-  const device = operandsOf(call).find((arg) => isDisk(best(arg)));
-  return device ? [destroys(`rm deletes a device: ${shown(device)}`)] : [changes(`rm deletes ${targets(call)}`)];
+  if (given(call, 'rR', 'recursive'))
+    return [destroys(`rm -r deletes recursively: ${targets(call)}`)];
+  const operands = operandsOf(call);
+  const device = operands.find((arg) => isDisk(best(arg)) || isVital(best(arg)));
+  if (device) return [destroys(`${call.name} deletes ${shown(device)}, which the machine needs`)];
+  const found = operands.find((arg) =>
+    arg.holes.some(
+      (hole) => hole.kind === 'paths' && hole.patterns.some((pattern) => pattern.includes('/**/')),
+    ),
+  );
+  return found
+    ? [destroys(`${call.name} deletes everything that find finds`)]
+    : [changes(`${call.name} deletes ${targets(call)}`)];
 };
 
 const dd: Check = (call, shell) => {
@@ -18,49 +28,106 @@ const dd: Check = (call, shell) => {
   const from = call.args.find((arg) => best(arg).startsWith('if='));
   const path = to ? best(to).slice(3) : '';
   const secret = from ? readsFile({ ...from, value: from.value.slice(3) }, shell) : [];
-  const device = to && (isDisk(path) || to.value.includes('\0') || /^\/dev\/(?!null$|zero$|stdout$|stderr$|fd\/)/.test(path));
-  return [device ? destroys(`dd overwrites the device ${shown(path)}`) : changes('dd copies raw data'), ...secret.filter((finding) => finding.risk === 'destructive')];
+  const device =
+    to &&
+    (isDisk(path) ||
+      to.value.includes('\0') ||
+      /^\/dev\/(?!null$|zero$|stdout$|stderr$|fd\/)/.test(path));
+  return [
+    device
+      ? destroys(`dd overwrites the device ${shown(path)}`)
+      : to
+        ? overwriting('dd', { ...to, value: to.value.slice(3) }, false)
+        : changes('dd copies raw data'),
+    ...secret.filter((finding) => finding.risk === 'destructive'),
+  ];
 };
 
 /** Changes of mode and owner: on whole system directories there is no way back. */
 const owner: Check = (call) => {
   const what = `${call.name} changes who may use ${targets(call)}`;
   if (!given(call, 'R', 'recursive')) return [changes(what)];
-  const root = operandsOf(call).find((arg, at) => (at > 0 || given(call, '', 'reference')) && isSystemRoot(best(arg)));
-  return [root ? destroys(`${call.name} -R changes a whole system directory: ${shown(root)}`) : changes(what)];
+  const root = operandsOf(call).find(
+    (arg, at) => (at > 0 || given(call, '', 'reference')) && isSystemRoot(best(arg)),
+  );
+  return [
+    root
+      ? destroys(`${call.name} -R changes a whole system directory: ${shown(root)}`)
+      : changes(what),
+  ];
 };
 
 /** Programs that write where their last operand says: onto a disk that destroys; reading a key to copy it gives it away. */
-const copies: Check = (call, shell) => {
+const copies: Check = (call) => {
   const operands = operandsOf(call);
   const to = operands.at(-1);
-  const device = to && operands.length > 1 && isDisk(best(to)) ? [destroys(`${call.name} overwrites the device ${shown(to)}`)] : [];
+  const device =
+    to && operands.length > 1 && isDisk(best(to))
+      ? [destroys(`${call.name} overwrites the device ${shown(to)}`)]
+      : [];
   const secrets = operands
     .slice(0, Math.max(1, operands.length - 1))
-    .flatMap((arg) => readsFile({ ...arg, value: best(arg).replace(/^[\w-]*=?@|^[\w.-]+@?[\w.-]*:(?=[/~])/, '') }, shell));
-  const own = call.name === 'mv' && secrets.length > 0 ? [] : secrets.filter((finding) => finding.risk === 'destructive');
-  return [...device, changes(`${call.name} writes ${shown(to ?? 'files')}`), ...own];
+    .map((arg) => best(arg).replace(/^[\w-]*=?@|^[\w.-]+@?[\w.-]*:(?=[/~])/, ''))
+    .filter(
+      (path) =>
+        secrecyOf(path) === 'key' ||
+        (/^(scp|sftp|rclone|curl|socat|ftp|lftp|tftp|telnet|ncat)$/.test(call.name) &&
+          secrecyOf(path) === 'secret'),
+    );
+  const vital = call.name === 'mv' ? operands.slice(0, -1).filter((arg) => isVital(best(arg))) : [];
+  return [
+    ...device,
+    changes(`${call.name} writes ${shown(to ?? 'files')}`),
+    ...vital.map((arg) => destroys(`mv takes away ${shown(arg)}, which the machine needs`)),
+    ...(call.name === 'mv'
+      ? []
+      : secrets.map((path) =>
+          destroys(`${call.name} copies a private key or password file: ${shown(path)}`),
+        )),
+  ];
 };
 
 const truncate: Check = (call) => {
-  const device = operandsOf(call).find((arg) => isDisk(best(arg)));
-  return [device ? destroys(`${call.name} empties the device ${shown(device)}`) : changes(`${call.name} changes ${targets(call)}`)];
+  const operands = operandsOf(call);
+  const empties = /(^| )(-s ?|--size[= ])0( |$)/.test(call.args.map(best).join(' '));
+  if (empties && call.name === 'truncate') return [destroys(`truncate empties ${targets(call)}`)];
+  const vital = operands.find((arg) => isDisk(best(arg)) || isVital(best(arg)));
+  return [
+    vital
+      ? destroys(`${call.name} changes ${shown(vital)}, which the machine needs`)
+      : changes(`${call.name} changes ${targets(call)}`),
+  ];
 };
 
 const rsync: Check = (call, shell) => {
-  if (call.args.some((arg) => /^--(del(ete)?(-\w+)*|remove-source-files)$/.test(best(arg))) && !given(call, 'n', 'dry-run')) {
+  if (
+    call.args.some((arg) => /^--(del(ete)?(-\w+)*|remove-source-files)$/.test(best(arg))) &&
+    !given(call, 'n', 'dry-run')
+  ) {
     return [destroys(`rsync deletes at its target: ${targets(call)}`), ...copies(call, shell)];
   }
-  const read = readOptions(call.args, '-navzrlptgoDhicuxHAXSqPRIWb8 --dry-run --archive --verbose --compress --recursive --human-readable --itemize-changes --checksum --delete --delete-after --delete-excluded --exclude: --exclude-from:@ --include: --stats --progress --size-only --one-file-system --list-only --version --help');
+  const read = readOptions(
+    call.args,
+    '-navzrlptgoDhicuxHAXSqPRIWb8 --dry-run --archive --verbose --compress --recursive --human-readable --itemize-changes --checksum --delete --delete-after --delete-excluded --exclude: --exclude-from:@ --include: --stats --progress --size-only --one-file-system --list-only --version --help',
+  );
   const dry = has(read, '-n', '--dry-run', '--list-only', '--version', '--help');
   const remote = read.operands.some((arg) => /:/.test(arg.value));
-  return dry && !remote ? problems('rsync', read) : [...copies(call, shell), ...shell.suspect(call.args.map((arg) => best(arg).replace(/^--rsh=|^-e/, '')))];
+  return dry && !remote
+    ? problems('rsync', read)
+    : [
+        ...copies(call, shell),
+        ...shell.suspect(call.args.map((arg) => best(arg).replace(/^--rsh=|^-e/, ''))),
+      ];
 };
 
 /** Predicates of find that only look; with how many words they take. */
 const FIND: Readonly<Record<string, number>> = Object.fromEntries([
-  ...'-H -L -P -daystart -depth -follow -help -ignore_readdir_race -mount -noignore_readdir_race -noleaf -nowarn -warn -version -xdev -empty -executable -false -nogroup -nouser -readable -true -writable -print -print0 -ls -prune -quit -not -a -and -o -or ! ( ) ,'.split(' ').map((name) => [name, 0]),
-  ...'-maxdepth -mindepth -regextype -amin -anewer -atime -cmin -cnewer -context -ctime -fstype -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname -mmin -mtime -name -newer -path -perm -regex -samefile -size -type -uid -used -user -wholename -xtype -printf'.split(' ').map((name) => [name, 1] as const),
+  ...'-H -L -P -daystart -depth -follow -help -ignore_readdir_race -mount -noignore_readdir_race -noleaf -nowarn -warn -version -xdev -empty -executable -false -nogroup -nouser -readable -true -writable -print -print0 -ls -prune -quit -not -a -and -o -or ! ( ) ,'
+    .split(' ')
+    .map((name) => [name, 0]),
+  ...'-maxdepth -mindepth -regextype -amin -anewer -atime -cmin -cnewer -context -ctime -fstype -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname -mmin -mtime -name -newer -path -perm -regex -samefile -size -type -uid -used -user -wholename -xtype -printf'
+    .split(' ')
+    .map((name) => [name, 1] as const),
   ...'aBcm'.split('').flatMap((a) => 'aBcmt'.split('').map((b) => [`-newer${a}${b}`, 1] as const)),
 ]);
 
@@ -72,7 +139,11 @@ const find: Check = (call, shell) => {
     const arg = call.args[at] as Arg;
     const word = arg.value;
     if (/^-(exec|execdir|ok|okdir)$/.test(word)) {
-      const end = call.args.findIndex((other, place) => place > at && (other.value === ';' || (other.value === '+' && call.args[place - 1]?.value === '{}')));
+      const end = call.args.findIndex(
+        (other, place) =>
+          place > at &&
+          (other.value === ';' || (other.value === '+' && call.args[place - 1]?.value === '{}')),
+      );
       const stop = end < 0 ? call.args.length : end;
       found.push(...foundFiles(call.args.slice(at + 1, stop), roots, call, shell));
       if (word.startsWith('-ok')) found.push(changes(`find ${word} asks and runs`));
@@ -81,28 +152,48 @@ const find: Check = (call, shell) => {
       continue;
     }
     if (word === '-delete') {
-      found.push(destroys(`find -delete deletes recursively below ${roots.map(shown).join(' ') || '.'}`));
+      found.push(
+        destroys(`find -delete deletes recursively below ${roots.map(shown).join(' ') || '.'}`),
+      );
     } else if (!expression && !/^[-(!,]/.test(word)) roots.push(arg);
     else if (FIND[word] !== undefined && !arg.splits) {
       expression = true;
       const takes = FIND[word] as number;
-      if (call.args.slice(at + 1, at + 1 + takes).some((value) => value.splits && value.holes.some((hole) => hole.kind === 'any'))) {
+      if (
+        call.args
+          .slice(at + 1, at + 1 + takes)
+          .some((value) => value.splits && value.holes.some((hole) => hole.kind === 'any'))
+      ) {
         found.push(changes(`find: the value of ${word} may turn into several words`));
       }
       at += takes;
     } else if (/^-O\d$/.test(word)) continue;
     else found.push(changes(`find: ${shown(arg)} is not known to be harmless`));
   }
-  const open = roots.find((root) => root.holes.some((hole) => hole.kind === 'any') && (root.splits || root.value.startsWith('\0')));
+  const open = roots.find(
+    (root) =>
+      root.holes.some((hole) => hole.kind === 'any') &&
+      (root.splits || root.value.startsWith('\0')),
+  );
   return open ? [...found, changes(`find: ${shown(open)} may turn into an action`)] : found;
 };
 
 /** A command that find runs: `{}` is any file below the roots that has one of the names asked for. */
-function foundFiles(words: readonly Arg[], roots: readonly Arg[], call: Call, shell: Parameters<Check>[1]): Finding[] {
+function foundFiles(
+  words: readonly Arg[],
+  roots: readonly Arg[],
+  call: Call,
+  shell: Parameters<Check>[1],
+): Finding[] {
   const patterns = producedBy(call, roots);
   const filled = words.map((arg) =>
     arg.value.includes('{}')
-      ? { ...arg, value: arg.value.replaceAll('{}', '\0'), holes: [...arg.holes, { kind: 'paths' as const, patterns }], guess: arg.value }
+      ? {
+          ...arg,
+          value: arg.value.replaceAll('{}', '\0'),
+          holes: [...arg.holes, { kind: 'paths' as const, patterns }],
+          guess: arg.value,
+        }
       : arg,
   );
   return shell.argv(filled, { from: 'none', texts: [], output: { kind: 'any' } });
@@ -113,7 +204,9 @@ function producedBy(call: Call, roots: readonly Arg[]): string[] {
   const at = call.args.findIndex((arg) => /^-i?name$/.test(arg.value));
   const others = call.args.some((arg) => /^(-o|-or|!|-not|,)$/.test(arg.value));
   const name = at >= 0 && !others ? (call.args[at + 1]?.value ?? '*') : '*';
-  return (roots.length > 0 ? roots.map((root) => root.value) : ['.']).map((root) => `${root.replace(/\/$/, '')}/**/${name}`);
+  return (roots.length > 0 ? roots.map((root) => root.value) : ['.']).map(
+    (root) => `${root.replace(/\/$/, '')}/**/${name}`,
+  );
 }
 
 const LS =
@@ -122,22 +215,47 @@ const LS =
 /** What `ls` prints is file names only when it was given patterns for files, and no long format. */
 function listed(call: Call): HoleKind {
   const operands = operandsOf(call);
-  const plain = operands.length > 0 && operands.every((arg) => arg.glob && /^[/~].*[\w*]\.\w+[*\d.]*$/.test(arg.value) && arg.holes.length === 0);
-  return plain && !given(call, 'lgnoR', 'recursive', 'format') ? { kind: 'paths', patterns: operands.map((arg) => arg.value) } : { kind: 'any' };
+  const plain =
+    operands.length > 0 &&
+    operands.every(
+      (arg) => arg.glob && /^[/~].*[\w*]\.\w+[*\d.]*$/.test(arg.value) && arg.holes.length === 0,
+    );
+  return plain && !given(call, 'lgnoR', 'recursive', 'format')
+    ? { kind: 'paths', patterns: operands.map((arg) => arg.value) }
+    : { kind: 'any' };
 }
 
-const TEST_ARCHIVE = '-tvzjJZf:@ -C: -a --list --verbose --file:@ --gzip --bzip2 --xz --zstd --auto-compress --exclude: --wildcards --full-time --numeric-owner --strip-components: --version --help';
+const TEST_ARCHIVE =
+  '-tvzjJZa -f:@ -C: --list --verbose --file:@ --gzip --bzip2 --xz --zstd --auto-compress --exclude: --wildcards --full-time --numeric-owner --strip-components: --version --help';
 
 /** tar: only listing reads. */
 const tar: Check = (call, shell) => {
   const [first, ...rest] = call.args;
-  const bundled = first && /^[a-zA-Z]+$/.test(first.value) ? [{ ...first, value: `-${first.value}` }, ...rest] : call.args;
-  const read = readOptions(bundled, TEST_ARCHIVE.replace('-tvzjJZf:@', '-tvzjJZa -f:@'));
+  const bundled =
+    first && /^[a-zA-Z]+$/.test(first.value)
+      ? [{ ...first, value: `-${first.value}` }, ...rest]
+      : call.args;
+  const read = readOptions(bundled, TEST_ARCHIVE);
   if (has(read, '-t', '--list', '--version', '--help')) {
-    return [...problems('tar', read), ...read.options.flatMap((option) => (option.reads && option.value ? readsFile(option.value, shell) : []))];
+    const remote = valuesOf(read, '-f', '--file').filter((file) => file.value.includes(':'));
+    return [
+      ...remote.map((file) => changes(`tar reads ${shown(file)} through another program`)),
+      ...problems('tar', read),
+      ...read.options.flatMap((option) =>
+        option.reads && option.value ? readsFile(option.value, shell) : [],
+      ),
+    ];
   }
-  const secrets = call.args.flatMap((arg) => (isKnown(arg) && !arg.value.startsWith('-') ? [...readsFile(arg, shell)] : [])).filter((finding) => finding.risk === 'destructive');
-  return [changes('tar packs or unpacks files'), ...secrets, ...shell.suspect(call.args.map((arg) => best(arg).replace(/^[\w-]+=(exec=)?/, '')))];
+  const secrets = call.args
+    .flatMap((arg) =>
+      isKnown(arg) && !arg.value.startsWith('-') ? [...readsFile(arg, shell)] : [],
+    )
+    .filter((finding) => finding.risk === 'destructive');
+  return [
+    changes('tar packs or unpacks files'),
+    ...secrets,
+    ...shell.suspect(call.args.map((arg) => best(arg).replace(/^[\w-]+=(exec=)?/, ''))),
+  ];
 };
 
 export const files: Table = {
@@ -145,29 +263,86 @@ export const files: Table = {
   unlink: { check: rm },
   dd: { check: dd },
   ...each('dcfldd dc3dd', { check: dd }),
-  ...each('shred wipe srm scrub nwipe', { check: (call) => [destroys(`${call.name} overwrites ${targets(call)}`)] }),
+  ...each('shred wipe srm scrub nwipe', {
+    check: (call) => [destroys(`${call.name} overwrites ${targets(call)}`)],
+  }),
   ...each('chmod chown chgrp setfacl chattr', { check: owner }),
-  ...each('cp mv install ln scp sftp rclone pv ddrescue gzip zip 7z cpio gpg age sops openssl-enc socat ncat telnet ftp lftp tftp', { check: copies }),
+  ...each(
+    'cp mv install ln scp sftp rclone pv ddrescue gzip zip 7z cpio gpg age sops openssl-enc socat ncat telnet ftp lftp tftp',
+    { check: copies },
+  ),
   ...each('truncate fallocate', { check: truncate }),
   rsync: { check: rsync },
-  find: { check: find, output: (call) => ({ kind: 'paths', patterns: producedBy(call, call.args.filter((arg, at) => !/^[-(!]/.test(arg.value) && call.args.slice(0, at).every((before) => !/^[-(!]/.test(before.value)))) }) },
+  find: {
+    check: find,
+    output: (call) => ({
+      kind: 'paths',
+      patterns: producedBy(
+        call,
+        call.args.filter(
+          (arg, at) =>
+            !/^[-(!]/.test(arg.value) &&
+            call.args.slice(0, at).every((before) => !/^[-(!]/.test(before.value)),
+        ),
+      ),
+    }),
+  },
   tar: { check: tar },
   ...each('ls dir vdir', reads(LS, { anyOption: true, output: listed })),
-  ...each('stat', reads('-Lft -c: --dereference --file-system --format: --printf: --terse --cached: --help --version', { anyOption: true, output: () => ({ kind: 'any' }) })),
-  ...each('readlink realpath', reads('-femnqsvzLP --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose --zero --relative-to: --relative-base: --logical --physical --strip --no-symlinks --help --version', { anyOption: true })),
-  file: reads('-bcdEhikLlNnprsSvzZ0 -e: -F: -m: -P: --brief --mime --mime-type --mime-encoding --dereference --no-dereference --keep-going --uncompress --version --help', { operands: 'names' }),
-  tree: reads('-adflxqNQpsughDFvctUrSnCAiJX -L: -P: -I: --noreport --dirsfirst --du --si --prune --filelimit: --charset: --gitignore --metafirst --sort: --inodes --device --version --help', { anyOption: false }),
-  du: reads('-0abcDhHklLmPsSx -B: -d: -t: -X: --null --all --apparent-size --block-size: --bytes --total --dereference-args --max-depth: --human-readable --inodes --dereference --count-links --no-dereference --separate-dirs --si --summarize --threshold: --time? --time-style: --exclude-from: --exclude: --one-file-system --files0-from: --help --version', { anyOption: true }),
+  ...each(
+    'stat',
+    reads(
+      '-Lft -c: --dereference --file-system --format: --printf: --terse --cached: --help --version',
+      { anyOption: true, output: () => ({ kind: 'any' }) },
+    ),
+  ),
+  ...each(
+    'readlink realpath',
+    reads(
+      '-femnqsvzLP --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose --zero --relative-to: --relative-base: --logical --physical --strip --no-symlinks --help --version',
+      { anyOption: true },
+    ),
+  ),
+  file: reads(
+    '-bcdEhikLlNnprsSvzZ0 -e: -F: -m: -P: --brief --mime --mime-type --mime-encoding --dereference --no-dereference --keep-going --uncompress --version --help',
+    { operands: 'names' },
+  ),
+  tree: reads(
+    '-adflxqNQpsughDFvctUrSnCAiJX -L: -P: -I: --noreport --dirsfirst --du --si --prune --filelimit: --charset: --gitignore --metafirst --sort: --inodes --device --version --help',
+    { anyOption: false },
+  ),
+  du: reads(
+    '-0abcDhHklLmPsSx -B: -d: -t: -X: --null --all --apparent-size --block-size: --bytes --total --dereference-args --max-depth: --human-readable --inodes --dereference --count-links --no-dereference --separate-dirs --si --summarize --threshold: --time? --time-style: --exclude-from: --exclude: --one-file-system --files0-from: --help --version',
+    { anyOption: true },
+  ),
   ncdu: { check: () => [changes('ncdu is an interactive browser that can delete')] },
-  df: reads('-ahHiklmPTv -B: -t: -x: --all --block-size: --human-readable --si --inodes --local --no-sync --output? --portability --print-type --total --type: --exclude-type: --help --version', { anyOption: true }),
+  df: reads(
+    '-ahHiklmPTv -B: -t: -x: --all --block-size: --human-readable --si --inodes --local --no-sync --output? --portability --print-type --total --type: --exclude-type: --help --version',
+    { anyOption: true },
+  ),
   ...each('lsattr', reads('-RVadlpv')),
-  getfacl: reads('-aceEsRLPtpndn --access --default --omit-header --all-effective --no-effective --skip-base --recursive --logical --physical --tabular --numeric --absolute-names'),
+  getfacl: reads(
+    '-aceEsRLPtpndn --access --default --omit-header --all-effective --no-effective --skip-base --recursive --logical --physical --tabular --numeric --absolute-names',
+  ),
   getfattr: reads('-dhLPR -n: -m: -e: --dump --name: --match: --absolute-names --only-values'),
   namei: reads('-lmnovx --long --modes --owners --vertical --mountpoints --nosymlinks'),
   ...each('which', reads('-as', { output: () => ({ kind: 'paths', patterns: ['/usr/bin/*'] }) })),
   ...each('whereis', reads('-bmsul')),
-  ...each('locate plocate mlocate', reads('-AbceiPprSw0 -d: -l: -n: --all --basename --count --existing --ignore-case --limit: --regexp --regex --statistics --wholename')),
-  unzip: { check: (call) => (has(readOptions(call.args, '-lvtZqC12hm'), '-l', '-v', '-t', '-Z') ? problems('unzip', readOptions(call.args, '-lvtZqC12hm')) : [changes('unzip unpacks files')]) },
+  ...each(
+    'locate plocate mlocate',
+    reads(
+      '-AbceiPprSw0 -d: -l: -n: --all --basename --count --existing --ignore-case --limit: --regexp --regex --statistics --wholename',
+    ),
+  ),
+  unzip: {
+    check: (call) =>
+      has(readOptions(call.args, '-lvtZqC12hm'), '-l', '-v', '-t', '-Z')
+        ? problems('unzip', readOptions(call.args, '-lvtZqC12hm'))
+        : [changes('unzip unpacks files')],
+  },
   zipinfo: reads('-12lsmvhtTzCM'),
-  ...each('rmdir mkdir touch mktemp mknod mkfifo split csplit patch unrar unar gunzip bunzip2 bzip2 xz unxz zstd unzstd uuencode', { check: (call) => [changes(`${call.name} writes ${targets(call)}`)] }),
+  ...each(
+    'rmdir mkdir touch mktemp mknod mkfifo split csplit patch unrar unar gunzip bunzip2 bzip2 xz unxz zstd unzstd uuencode',
+    { check: (call) => [changes(`${call.name} writes ${targets(call)}`)] },
+  ),
 };

@@ -8,76 +8,163 @@ import { dangerFindings, problems, reads, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 /** Settings that may be given with `-c`: they only change how output looks. */
-const SETTINGS = /^(core\.(quotepath|pager=(cat|)$|abbrev|fsmonitor=false$)|color\.\w+|safe\.directory|log\.(date|decorate|abbrevcommit)|diff\.(renames|renamelimit|context|external=$)|advice\.\w+|status\.\w+|column\.\w+|pager\.\w+=(false|cat)$)/i;
+const SETTINGS =
+  /^(core\.(quotepath|pager=(cat|)$|abbrev|fsmonitor=false$)|color\.\w+|safe\.directory|log\.(date|decorate|abbrevcommit)|diff\.(renames|renamelimit|context|external=$)|advice\.\w+|status\.\w+|column\.\w+|pager\.\w+=(false|cat)$)/i;
 
 const COMMIT =
-  '-W -n: -L: -S: -G: -M? -C? -B? -U: -O: -# -p -u -s -z -r -R -a -b -w -m -c -g -q -i -E -F -P -t --oneline --graph --all --branches? --tags? --remotes? --decorate? --no-decorate --stat? --shortstat --numstat --dirstat? --summary --name-only --name-status --patch --no-patch --raw --pretty? --format? --abbrev? --abbrev-commit --no-abbrev-commit --date? --since? --after? --until? --before? --author? --committer? --grep? --all-match --invert-grep --regexp-ignore-case --max-count? --skip? --merges --no-merges --first-parent --reverse --follow --diff-filter? --find-renames? --find-copies? --unified? --color? --no-color --word-diff? --color-words? --color-moved? --no-renames --full-index --binary --minimal --patience --histogram --diff-algorithm? --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-cr-at-eol --ignore-submodules? --submodule? --no-ext-diff --no-textconv --cached --staged --check --exit-code --quiet --relative? --no-prefix --src-prefix? --dst-prefix? --left-right --cherry-pick --cherry-mark --topo-order --date-order --author-date-order --simplify-by-decoration --ancestry-path --full-history --no-walk --source --notes? --no-notes --show-notes --encoding? --merge-base --no-index --text --function-context --compact-summary --patch-with-stat --cc --combined-all-paths --diff-merges? --remerge-diff --parents --children --boundary --walk-reflogs --not --glob? --exclude? --count --objects --no-color-moved --stat-width? --indent-heuristic --line-prefix? --inter-hunk-context? --pickaxe-regex --pickaxe-all --show-pulls --no-commit-id --root --always --log-size --clear-decorations --decorate-refs? --no-pager --max-parents? --min-parents? --expand-tabs? --no-expand-tabs --output-indicator-new? --z';
+  '-W -n: -L: -S: -G: -M? -C? -B? -U: -O: -# -p -u -s -z -r -R -a -b -w -m -c -g -q -i -E -F -P -t --oneline --graph --all --branches? --tags? --remotes? --decorate? --no-decorate --stat? --shortstat --numstat --dirstat? --summary --name-only --name-status --patch --no-patch --raw --pretty? --format? --abbrev? --abbrev-commit --no-abbrev-commit --date? --since? --after? --until? --before? --author? --committer? --grep? --all-match --invert-grep --regexp-ignore-case --max-count? --skip? --merges --no-merges --first-parent --reverse --follow --diff-filter? --find-renames? --find-copies? --unified? --color? --no-color --word-diff? --color-words? --color-moved? --no-renames --full-index --binary --minimal --patience --histogram --diff-algorithm? --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-cr-at-eol --ignore-submodules? --submodule? --no-ext-diff --no-textconv --cached --staged --check --exit-code --quiet --relative? --no-prefix --src-prefix? --dst-prefix? --left-right --cherry-pick --cherry-mark --topo-order --date-order --author-date-order --simplify-by-decoration --ancestry-path --full-history --no-walk --source --notes? --no-notes --show-notes --encoding? --merge-base --no-index --text --function-context --compact-summary --patch-with-stat --cc --combined-all-paths --diff-merges? --remerge-diff --parents --children --boundary --walk-reflogs --not --glob? --exclude? --count --objects --no-color-moved --stat-width? --indent-heuristic --line-prefix? --inter-hunk-context? --pickaxe-regex --pickaxe-all --show-pulls --no-commit-id --root --always --log-size --clear-decorations --decorate-refs? --no-pager --max-parents? --min-parents? --expand-tabs? --no-expand-tabs --z';
+
+/** Placeholders that check signatures, for which git runs gpg. */
+const history = (extra: (read: Options, shell: Shell) => Finding[] = () => []): Rule =>
+  reads(COMMIT, {
+    also: (read, _call, shell) => [
+      ...valuesOf(read, '--format', '--pretty')
+        .filter((format) => /%G/.test(format.value))
+        .map((format) => changes(`git runs gpg for ${shown(format)}`)),
+      ...extra(read, shell),
+    ],
+  });
 
 /** Only words of a listing: what would make, move or delete something is an operand or an option that is not in the list. */
 const only = (spec: string, most: number): Rule => reads(spec, { most, operands: 'names' });
 
-const BRANCH = '-a -r -v -l --all --remotes --verbose --list --show-current --merged? --no-merged? --contains? --no-contains? --sort: --format: --points-at: --column? --no-column --color? --no-color --abbrev? --no-abbrev -i --ignore-case';
+const BRANCH =
+  '-a -r -v -l --all --remotes --verbose --list --show-current --merged? --no-merged? --contains? --no-contains? --sort: --format: --points-at: --column? --no-column --color? --no-color --abbrev? --no-abbrev -i --ignore-case';
 
 /** `git branch` and `git tag` make something when they get a name and no listing option. */
 const listing = (spec: string, ...needed: string[]): Rule =>
   reads(spec, {
-    also: (read) => (read.operands.length > 0 && !has(read, ...needed) ? [changes(`git makes or moves ${shown(read.operands[0] ?? '')}`)] : []),
+    also: (read) =>
+      read.operands.length > 0 && !has(read, ...needed)
+        ? [changes(`git makes or moves ${shown(read.operands[0] ?? '')}`)]
+        : [],
   });
 
 const verbTable = (table: Readonly<Record<string, Rule>>): Rule => ({
   check: (call, shell) => {
     const [verb, ...rest] = call.args;
     const rule = table[verb === undefined ? '' : verb.value];
-    return rule ? rule.check({ ...call, name: `${call.name} ${verb?.value ?? ''}`, args: rest }, shell) : [changes(`${call.name} ${shown(verb ?? '')} is not known to only read`)];
+    return rule
+      ? rule.check({ ...call, name: `${call.name} ${verb?.value ?? ''}`, args: rest }, shell)
+      : [changes(`${call.name} ${shown(verb ?? '')} is not known to only read`)];
   },
 });
 
 const config: Rule = {
   check: (call) => {
-    const words = call.args[0]?.value === 'get' || call.args[0]?.value === 'list' ? call.args.slice(1) : call.args;
-    const read = readOptions(words, '-lz -f:@ --list --get --get-all --get-regexp --get-urlmatch --global --system --local --worktree --file:@ --type: --bool --int --path --show-origin --show-scope --name-only --null --includes --no-includes --default: --all --regexp --url:');
-    const asks = words !== call.args || has(read, '-l', '--list', '--get', '--get-all', '--get-regexp', '--get-urlmatch') || read.operands.length === 1;
-    return [...problems(call.name, read), ...(asks && read.operands.length < 3 ? [] : [changes('git config sets a value')])];
+    const words =
+      call.args[0]?.value === 'get' || call.args[0]?.value === 'list'
+        ? call.args.slice(1)
+        : call.args;
+    const read = readOptions(
+      words,
+      '-lz -f:@ --list --get --get-all --get-regexp --get-urlmatch --global --system --local --worktree --file:@ --type: --bool --int --path --show-origin --show-scope --name-only --null --includes --no-includes --default: --all --regexp --url:',
+    );
+    const asks =
+      words !== call.args ||
+      has(read, '-l', '--list', '--get', '--get-all', '--get-regexp', '--get-urlmatch') ||
+      read.operands.length === 1;
+    return [
+      ...problems(call.name, read),
+      ...(asks && read.operands.length < 3 ? [] : [changes('git config sets a value')]),
+    ];
   },
 };
 
 const remoteName = (call: Parameters<Check>[0]): Finding[] =>
-  call.args.filter((arg) => /::|^-u|upload-pack|^--exec|\0/.test(arg.value)).map((arg) => changes(`git: ${shown(arg)} may run a program`));
+  call.args
+    .filter((arg) => /::|^-u|upload-pack|^--exec|\0/.test(arg.value))
+    .map((arg) => changes(`git: ${shown(arg)} may run a program`));
 
 const RO: Readonly<Record<string, Rule>> = {
-  status: reads('-s -b -u? -v -z --short --branch --porcelain? --long --verbose --untracked-files? --ignored? --ignore-submodules? --column? --no-column --show-stash --ahead-behind --no-ahead-behind --renames --no-renames --find-renames?'),
-  log: reads(COMMIT),
-  show: reads(COMMIT),
-  whatchanged: reads(COMMIT),
-  diff: reads(COMMIT, { also: (read, _call, shell) => (has(read, '--no-index') ? read.operands.flatMap((file) => readsFile(file, shell)) : []) }),
-  'diff-tree': reads(COMMIT),
-  'diff-index': reads(COMMIT),
-  'diff-files': reads(COMMIT),
-  'range-diff': reads(COMMIT),
-  'rev-list': reads(COMMIT),
-  reflog: { check: (call, shell) => (/^(expire|delete|drop)$/.test(call.args[0]?.value ?? '') ? [changes('git reflog deletes entries')] : reads(COMMIT).check(call, shell)) },
-  shortlog: reads('-s -n -e -c -w? --summary --numbered --email --group: --all --no-merges --since? --until? --author? --format?'),
-  branch: listing(BRANCH, '-l', '--list', '--contains', '--no-contains', '--merged', '--no-merged', '-a', '-r', '--all', '--remotes', '--points-at'),
-  tag: listing('-l -n? --list --sort: --contains? --no-contains? --merged? --no-merged? --points-at: --format: --column? -i --ignore-case --color?', '-l', '--list', '-n', '--contains', '--merged', '--no-merged', '--points-at'),
+  status: reads(
+    '-s -b -u? -v -z --short --branch --porcelain? --long --verbose --untracked-files? --ignored? --ignore-submodules? --column? --no-column --show-stash --ahead-behind --no-ahead-behind --renames --no-renames --find-renames?',
+  ),
+  log: history(),
+  show: history(),
+  whatchanged: history(),
+  diff: history((read, shell) =>
+    has(read, '--no-index') ? read.operands.flatMap((file) => readsFile(file, shell)) : [],
+  ),
+  'diff-tree': history(),
+  'diff-index': history(),
+  'diff-files': history(),
+  'range-diff': history(),
+  'rev-list': history(),
+  reflog: {
+    check: (call, shell) =>
+      /^(expire|delete|drop)$/.test(call.args[0]?.value ?? '')
+        ? [changes('git reflog deletes entries')]
+        : history().check(call, shell),
+  },
+  shortlog: reads(
+    '-s -n -e -c -w? --summary --numbered --email --group: --all --no-merges --since? --until? --author? --format?',
+  ),
+  branch: listing(
+    BRANCH,
+    '-l',
+    '--list',
+    '--contains',
+    '--no-contains',
+    '--merged',
+    '--no-merged',
+    '-a',
+    '-r',
+    '--all',
+    '--remotes',
+    '--points-at',
+  ),
+  tag: listing(
+    '-l -n? --list --sort: --contains? --no-contains? --merged? --no-merged? --points-at: --format: --column? -i --ignore-case --color?',
+    '-l',
+    '--list',
+    '-n',
+    '--contains',
+    '--merged',
+    '--no-merged',
+    '--points-at',
+  ),
   remote: {
     check: (call) => {
       const words = call.args.map(best);
       const text = words.join(' ');
-      return /^(-v|--verbose)?$/.test(text) || /^(-v )?(show( -n)?|get-url( --all| --push)?)( [\w./-]+)?$/.test(text) ? [] : [changes(`git remote ${shown(text)} changes the remotes`)];
+      return /^(-v|--verbose)?$/.test(text) ||
+        /^(-v )?(show( -n)?|get-url( --all| --push)?)( [\w./-]+)?$/.test(text)
+        ? []
+        : [changes(`git remote ${shown(text)} changes the remotes`)];
     },
   },
-  'rev-parse': reads('-q --short? --abbrev-ref? --verify --show-toplevel --git-dir --absolute-git-dir --is-inside-work-tree --is-bare-repository --show-prefix --show-cdup --symbolic --symbolic-full-name --all --branches? --tags? --quiet --git-common-dir --show-superproject-working-tree --is-shallow-repository --is-inside-git-dir'),
-  'ls-files': reads('-c -d -m -o -i -s -u -k -z -t -v -f -x: --cached --deleted --modified --others --ignored --stage --unmerged --killed --exclude-standard --exclude: --error-unmatch --full-name --abbrev? --eol --directory --format: --recurse-submodules'),
-  'ls-tree': reads('-d -r -t -l -z --long --name-only --name-status --full-name --full-tree --abbrev? --format: --object-only'),
-  'ls-remote': reads('-h -t -q --heads --tags --refs --quiet --exit-code --get-url --sort: --symref --branches', { also: (_read, call) => remoteName(call) }),
-  describe: reads('--all --tags --contains --abbrev? --candidates: --exact-match --debug --long --match: --exclude: --always --first-parent --dirty? --broken?'),
-  blame: reads('-b -l -t -f -n -s -e -w -p -c -L: -M? -C? --root --show-stats --porcelain --line-porcelain --incremental --date: --since: --abbrev: --show-name --show-number --show-email --ignore-rev: --color-lines --color-by-age'),
+  'rev-parse': reads(
+    '-q --short? --abbrev-ref? --verify --show-toplevel --git-dir --absolute-git-dir --is-inside-work-tree --is-bare-repository --show-prefix --show-cdup --symbolic --symbolic-full-name --all --branches? --tags? --quiet --git-common-dir --show-superproject-working-tree --is-shallow-repository --is-inside-git-dir',
+  ),
+  'ls-files': reads(
+    '-c -d -m -o -i -s -u -k -z -t -v -f -x: --cached --deleted --modified --others --ignored --stage --unmerged --killed --exclude-standard --exclude: --error-unmatch --full-name --abbrev? --eol --directory --format: --recurse-submodules',
+  ),
+  'ls-tree': reads(
+    '-d -r -t -l -z --long --name-only --name-status --full-name --full-tree --abbrev? --format: --object-only',
+  ),
+  'ls-remote': reads(
+    '-h -t -q --heads --tags --refs --quiet --exit-code --get-url --sort: --symref --branches',
+    { also: (_read, call) => remoteName(call) },
+  ),
+  describe: reads(
+    '--all --tags --contains --abbrev? --candidates: --exact-match --debug --long --match: --exclude: --always --first-parent --dirty? --broken?',
+  ),
+  blame: reads(
+    '-b -l -t -f -n -s -e -w -p -c -L: -M? -C? --root --show-stats --porcelain --line-porcelain --incremental --date: --since: --abbrev: --show-name --show-number --show-email --ignore-rev: --color-lines --color-by-age',
+  ),
   annotate: reads('-l -s -L:'),
-  grep: reads('-n -i -I -v -w -E -F -G -P -h -H -l -L -c -q -r -p -W -a -e: -A: -B: -C: -f:@ -# --cached --untracked --no-index --line-number --column --ignore-case --count --files-with-matches --name-only --heading --break --show-function --function-context --context: --and --or --not --all-match --max-depth: --recurse-submodules --color? --threads: --only-matching -o --quiet'),
+  grep: reads(
+    '-n -i -I -v -w -E -F -G -P -h -H -l -L -c -q -r -p -W -a -e: -A: -B: -C: -f:@ -# --cached --untracked --no-index --line-number --column --ignore-case --count --files-with-matches --name-only --heading --break --show-function --function-context --context: --and --or --not --all-match --max-depth: --recurse-submodules --color? --threads: --only-matching -o --quiet',
+  ),
   'cat-file': reads('-p -t -s -e --batch-check? --batch-all-objects'),
   'count-objects': reads('-v -H --verbose --human-readable'),
-  'for-each-ref': reads('--count: --sort: --format: --points-at: --merged? --no-merged? --contains? --no-contains? --ignore-case --omit-empty'),
-  'show-ref': reads('-q -s -d --head --heads --tags --branches --dereference --hash? --verify --abbrev? --quiet'),
+  'for-each-ref': reads(
+    '--count: --sort: --format: --points-at: --merged? --no-merged? --contains? --no-contains? --ignore-case --omit-empty',
+  ),
+  'show-ref': reads(
+    '-q -s -d --head --heads --tags --branches --dereference --hash? --verify --abbrev? --quiet',
+  ),
   'symbolic-ref': only('-q --short --quiet', 1),
   'name-rev': reads('--tags --refs: --all --name-only --always'),
   'merge-base': reads('-a --all --octopus --independent --is-ancestor --fork-point'),
@@ -85,9 +172,13 @@ const RO: Readonly<Record<string, Rule>> = {
   'check-ignore': reads('-q -v -n --quiet --verbose --no-index --non-matching'),
   'check-attr': reads('-a --all --cached'),
   'verify-pack': reads('-v -s --verbose --stat-only'),
-  stash: verbTable({ list: reads(COMMIT), show: reads(COMMIT) }),
+  stash: verbTable({ list: history(), show: history() }),
   worktree: verbTable({ list: reads('-v -z --verbose --porcelain --expire:') }),
-  submodule: verbTable({ status: reads('--cached --recursive --quiet'), summary: reads('--cached --files'), '': reads('') }),
+  submodule: verbTable({
+    status: reads('--cached --recursive --quiet'),
+    summary: reads('--cached --files'),
+    '': reads(''),
+  }),
   notes: verbTable({ list: reads(''), show: reads(''), '': reads('') }),
   bisect: verbTable({ log: reads('') }),
   config,
@@ -97,13 +188,29 @@ const RO: Readonly<Record<string, Rule>> = {
 };
 
 /** Changes of git that throw work away for good. */
-const DANGERS: readonly (readonly [RegExp, string])[] = [[/(^| )clean (?!.*(-\w*n|--dry-run)).*-\w*f/, 'deletes files that are not tracked'], [/(^| )(filter-branch|filter-repo|gc .*--prune=now)( |$)/, 'rewrites history']];
+const DANGERS: readonly (readonly [RegExp, string])[] = [
+  [
+    /(^| )push .*(--mirror|--force|-f\b|--delete|(^| )-d |(^| )\+\w|(^| ):\w|--prune)/,
+    'overwrites or deletes what others have',
+  ],
+  [/(^| )checkout (.* )?(-\w*f\w*|--force|--|\.)( |$)/, 'discards changes'],
+  [
+    /(^| )(restore (?!.*--staged)|reset .*--hard|stash (drop|clear)|reflog (expire|delete)|update-ref .*-d|switch .*(-f|--discard-changes))/,
+    'discards changes or commits',
+  ],
+  [/(^| )clean (?!.*(-\w*n|--dry-run)).*-\w*f/, 'deletes files that are not tracked'],
+  [/(^| )(filter-branch|filter-repo|gc .*--prune=now)( |$)/, 'rewrites history'],
+];
 
 /** Verbs of git that run a command they are given. */
 const RUNS = /^(bisect|rebase|submodule|filter-branch|difftool|mergetool|for-each-repo)$/;
 
 const git: Check = (call, shell) => {
-  const read = readOptions(call.args, '-C: -c: -p -P -v -h --no-pager --git-dir: --work-tree: --version --help --no-optional-locks --bare --literal-pathspecs --no-replace-objects --html-path --man-path --exec-path', { stopAtOperand: true });
+  const read = readOptions(
+    call.args,
+    '-C: -c: -p -P -v -h --no-pager --git-dir: --work-tree: --version --help --no-optional-locks --bare --literal-pathspecs --no-replace-objects --html-path --man-path --exec-path',
+    { stopAtOperand: true },
+  );
   const found = [...problems('git', read), ...settings(read, shell)];
   const [verb, ...rest] = read.operands;
   const name = verb?.value ?? '';
@@ -111,16 +218,34 @@ const git: Check = (call, shell) => {
   const rule = Object.hasOwn(RO, name) ? RO[name] : undefined;
   if (!rule) {
     const run = RUNS.test(name) ? shell.suspect(operandsOf({ ...call, args: rest }).map(best)) : [];
-    const options = call.args.map(best).filter((word) => /^--(upload-pack|receive-pack|exec|ext-diff|extcmd|cmd)|^-[xu]|^ext::/.test(word)).map((word) => word.replace(/^[^= ]*[= ]|^ext::/, ''));
-    return [...danger, ...found, changes(`git ${shown(name)} is not known to only read`), ...run, ...shell.suspect(options)];
+    const options = call.args
+      .map(best)
+      .filter((word) =>
+        /^--(upload-pack|receive-pack|exec|ext-diff|extcmd|cmd)|^-[xu]|^ext::/.test(word),
+      )
+      .map((word) => word.replace(/^[^= ]*[= ]|^ext::/, ''));
+    return [
+      ...danger,
+      ...found,
+      changes(`git ${shown(name)} is not known to only read`),
+      ...run,
+      ...shell.suspect(options),
+    ];
   }
-  return [...danger, ...found, ...rule.check({ ...call, name: `git ${name}`.trim(), args: rest }, shell)];
+  return [
+    ...danger,
+    ...found,
+    ...rule.check({ ...call, name: `git ${name}`.trim(), args: rest }, shell),
+  ];
 };
 
 function settings(read: Options, shell: Shell): Finding[] {
   return valuesOf(read, '-c')
     .filter((value) => !SETTINGS.test(value.value) || value.value.includes('\0'))
-    .flatMap((value) => [changes(`git runs with the setting ${shown(value)}`), ...shell.suspect([value.value.replace(/^[^=]*=!?/, '')])]);
+    .flatMap((value) => [
+      changes(`git runs with the setting ${shown(value)}`),
+      ...shell.suspect([value.value.replace(/^[^=]*=!?/, '')]),
+    ]);
 }
 
 export const gitTable: Table = { git: { check: git, inert: true } };

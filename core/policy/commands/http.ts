@@ -15,44 +15,110 @@ const curl: Check = (call, shell) => {
   const found = [...problems('curl', read), ...sent(read, call.args.map(best))];
   if (has(read, '--version', '--help', '-V', '-h') && read.operands.length === 0) return found;
   const urls = [...read.operands, ...valuesOf(read, '--url')];
-  for (const file of valuesOf(read, '-o', '--output')) if (!/^(\/dev\/null|-|\/dev\/stdout)$/.test(file.value)) found.push(changes(`curl writes ${shown(file)}`));
-  for (const method of valuesOf(read, '-X', '--request')) if (!/^(GET|HEAD|OPTIONS)$/.test(method.value)) found.push(changes(`curl sends a ${shown(method)} request`));
-  for (const socket of valuesOf(read, '--unix-socket')) found.push(...(/docker|podman|containerd/.test(socket.value) ? [] : [changes(`curl talks to the socket ${shown(socket)}`)]));
-  const secrets = call.args.flatMap((arg) => (/@|^file:/i.test(best(arg)) ? readsFile({ ...arg, value: best(arg).replace(/^.*?@|^file:\/\//i, '') }, shell).filter((finding) => finding.risk === 'destructive') : []));
+  for (const file of valuesOf(read, '-o', '--output'))
+    if (!/^(\/dev\/null|-|\/dev\/stdout)$/.test(file.value))
+      found.push(changes(`curl writes ${shown(file)}`));
+  for (const method of valuesOf(read, '-X', '--request'))
+    if (!/^(GET|HEAD|OPTIONS)$/.test(method.value))
+      found.push(changes(`curl sends a ${shown(method)} request`));
+  for (const socket of valuesOf(read, '--unix-socket'))
+    found.push(
+      ...(/docker|podman|containerd/.test(socket.value)
+        ? []
+        : [changes(`curl talks to the socket ${shown(socket)}`)]),
+    );
+  const secrets = call.args.flatMap((arg) =>
+    /@|^file:/i.test(best(arg))
+      ? readsFile({ ...arg, value: best(arg).replace(/^.*?@|^file:\/\//i, '') }, shell).filter(
+          (finding) => finding.risk === 'destructive',
+        )
+      : [],
+  );
   return [...found, ...urls.flatMap((url) => urlFindings(url, shell)), ...secrets];
 };
 
 function sent(read: Options, words: readonly string[]): Finding[] {
-  const headers = valuesOf(read, '-H', '--header', '-A', '--user-agent', '-e', '--referer', '-w', '--write-out');
-  const open = headers.filter((value) => /\0/.test(value.value) || value.value.startsWith('@') || /%output\{|%\{stderr\}.*@/.test(value.value));
+  const headers = valuesOf(
+    read,
+    '-H',
+    '--header',
+    '-A',
+    '--user-agent',
+    '-e',
+    '--referer',
+    '-w',
+    '--write-out',
+  );
+  const open = headers.filter(
+    (value) =>
+      /\0/.test(value.value) ||
+      value.value.startsWith('@') ||
+      /%output\{|%\{stderr\}.*@/.test(value.value),
+  );
   const body = words.some((word) => /^(-d|--data|-F|--form|-T|--upload-file|--json)/.test(word));
-  return [...open.map((value) => changes(`curl sends what is only known at run time: ${shown(value)}`)), ...(body ? [changes('curl sends data')] : [])];
+  return [
+    ...open.map((value) => changes(`curl sends what is only known at run time: ${shown(value)}`)),
+    ...(body ? [changes('curl sends data')] : []),
+  ];
 }
 
 /** A fetch of a fixed address over http or https; other schemes read files or send mail. */
 function urlFindings(url: Parameters<typeof readsFile>[0], shell: Parameters<Check>[1]): Finding[] {
   const text = url.value;
-  if (/^file:/i.test(text)) return [...readsFile({ ...url, value: text.replace(/^file:\/\//i, '') }, shell), changes(`reads a file by its address: ${shown(url)}`)];
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) && !/^https?:\/\//i.test(text)) return [changes(`fetches by another protocol: ${shown(url)}`)];
+  if (/^file:/i.test(text))
+    return [
+      ...readsFile({ ...url, value: text.replace(/^file:\/\//i, '') }, shell),
+      changes(`reads a file by its address: ${shown(url)}`),
+    ];
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) && !/^https?:\/\//i.test(text))
+    return [changes(`fetches by another protocol: ${shown(url)}`)];
   if (/\0/.test(text)) {
-    const narrow = url.holes.every((hole) => hole.kind === 'id') && !/^(https?:\/\/)?[^/]*\0/.test(text);
-    return narrow ? [] : [changes(`fetches an address that is only known at run time: ${shown(url)}`)];
+    const narrow =
+      url.holes.every((hole) => hole.kind === 'id') && !/^(https?:\/\/)?[^/]*\0/.test(text);
+    return narrow
+      ? []
+      : [changes(`fetches an address that is only known at run time: ${shown(url)}`)];
   }
-  if (/^(https?:\/\/)?[^/]*@/.test(text)) return [changes(`sends a password in an address: ${shown(text.replace(/\/\/[^@]*@/, '//…@'))}`)];
+  if (/^(https?:\/\/)?[^/]*@/.test(text))
+    return [
+      changes(`sends a password in an address: ${shown(text.replace(/\/\/[^@]*@/, '//…@'))}`),
+    ];
   return [];
 }
 
-const WGET = '-q -S -v -4 -6 -T: -t: -O: -U: --quiet --server-response --spider --timeout: --tries: --output-document: --no-check-certificate --header: --user-agent: --max-redirect: --no-verbose --inet4-only --inet6-only --version --help --no-hsts --method: --connect-timeout: --no-proxy';
+const WGET =
+  '-q -S -v -4 -6 -T: -t: -O: -U: --quiet --server-response --spider --timeout: --tries: --output-document: --no-check-certificate --header: --user-agent: --max-redirect: --no-verbose --inet4-only --inet6-only --version --help --no-hsts --method: --connect-timeout: --no-proxy';
 
 const wget: Check = (call, shell) => {
-  const words = call.args.flatMap((arg) => (/^-q?O-$/.test(arg.value) ? [{ ...arg, value: '-q' }, { ...arg, value: '-O' }, { ...arg, value: '-' }] : /^-qO$/.test(arg.value) ? [{ ...arg, value: '-q' }, { ...arg, value: '-O' }] : arg.value === '-nv' ? [{ ...arg, value: '--no-verbose' }] : [arg]));
+  const words = call.args.flatMap((arg) =>
+    /^-q?O-$/.test(arg.value)
+      ? [
+          { ...arg, value: '-q' },
+          { ...arg, value: '-O' },
+          { ...arg, value: '-' },
+        ]
+      : /^-qO$/.test(arg.value)
+        ? [
+            { ...arg, value: '-q' },
+            { ...arg, value: '-O' },
+          ]
+        : arg.value === '-nv'
+          ? [{ ...arg, value: '--no-verbose' }]
+          : [arg],
+  );
   const read = readOptions(words, WGET);
   if (has(read, '--version', '--help')) return problems('wget', read);
   const targets = valuesOf(read, '-O', '--output-document');
-  const nowhere = has(read, '--spider') || (targets.length > 0 && targets.every((file) => /^(-|\/dev\/null|\/dev\/stdout)$/.test(file.value)));
+  const nowhere =
+    has(read, '--spider') ||
+    (targets.length > 0 &&
+      targets.every((file) => /^(-|\/dev\/null|\/dev\/stdout)$/.test(file.value)));
   const found = problems('wget', read);
-  for (const method of valuesOf(read, '--method')) if (!/^(GET|HEAD)$/.test(method.value)) found.push(changes(`wget sends a ${shown(method)} request`));
-  for (const header of valuesOf(read, '--header', '-U', '--user-agent')) if (/\0/.test(header.value)) found.push(changes('wget sends what is only known at run time'));
+  for (const method of valuesOf(read, '--method'))
+    if (!/^(GET|HEAD)$/.test(method.value))
+      found.push(changes(`wget sends a ${shown(method)} request`));
+  for (const header of valuesOf(read, '--header', '-U', '--user-agent'))
+    if (/\0/.test(header.value)) found.push(changes('wget sends what is only known at run time'));
   if (!nowhere) found.push(changes('wget writes a file'));
   return [...found, ...read.operands.flatMap((url) => urlFindings(url, shell))];
 };
@@ -60,5 +126,7 @@ const wget: Check = (call, shell) => {
 export const http: Table = {
   curl: { check: curl },
   wget: { check: wget },
-  ...each('aria2c httpie http https xh axel youtube-dl yt-dlp', { check: (call) => [changes(`${call.name} sends requests or writes files`)] }),
+  ...each('aria2c httpie http https xh axel youtube-dl yt-dlp', {
+    check: (call) => [changes(`${call.name} sends requests or writes files`)],
+  }),
 };

@@ -11,15 +11,23 @@ const openssl: Check = (call, shell) => {
   const spec = OPENSSL[verb?.value ?? ''];
   const words = call.args.filter((arg) => isKnown(arg) && /[/.]/.test(arg.value));
   const secret = words.flatMap((arg) => readsFile(arg, shell));
-  if (spec === undefined) return [changes(`openssl ${shown(verb ?? '')} is not known to only read`), ...secret.filter((finding) => finding.risk === 'destructive')];
+  if (spec === undefined)
+    return [
+      changes(`openssl ${shown(verb ?? '')} is not known to only read`),
+      ...secret.filter((finding) => finding.risk === 'destructive'),
+    ];
   const read = readOptions(rest, spec);
-  return [...problems(`openssl ${verb?.value}`, read), ...valuesOf(read, '-in', '-CAfile', '-cert').flatMap((arg) => readsFile(arg, shell)), ...secret.filter((finding) => finding.risk === 'destructive')];
+  return [
+    ...problems(`openssl ${verb?.value}`, read),
+    ...valuesOf(read, '-in', '-CAfile', '-cert').flatMap((arg) => readsFile(arg, shell)),
+    ...secret.filter((finding) => finding.risk === 'destructive'),
+  ];
 };
-
 
 const OPENSSL: Readonly<Record<string, string>> = {
   x509: '=in: =noout =text =dates =startdate =enddate =subject =issuer =serial =fingerprint =hash =subject_hash =issuer_hash =email =ocsp_uri =modulus =purpose =pubkey =inform: =checkend: =checkhost: =checkip: =ext: =nameopt: =certopt: =sha256 =sha1 =md5 =sha512 =alias =trustout',
-  s_client: '=connect: =servername: =showcerts =brief =tls1_2 =tls1_3 =tls1_1 =starttls: =verify_return_error =verify_hostname: =CAfile: =alpn: =status =prexit =quiet =4 =6 =no_ign_eof =ign_eof =verify: =cipher: =name:',
+  s_client:
+    '=connect: =servername: =showcerts =brief =tls1_2 =tls1_3 =tls1_1 =starttls: =verify_return_error =verify_hostname: =CAfile: =alpn: =status =prexit =4 =6 =no_ign_eof =verify: =cipher: =name:',
   verify: '=CAfile: =untrusted: =verbose =purpose: =crl_check =partial_chain =show_chain',
   version: '=a =v =b =d =o =f',
   ciphers: '=v =V =s =tls1_2 =tls1_3',
@@ -34,9 +42,27 @@ export const keys: Table = {
   openssl: { check: openssl },
   'ssh-keygen': reads('-vB -l -f:@ -E: -F:', {
     operands: 'none',
-    also: (read) => (has(read, '-l', '-F', '-B') ? [] : [changes('ssh-keygen makes or changes keys')]),
+    also: (read, call, shell) =>
+      has(read, '-l', '-F', '-B')
+        ? []
+        : [
+            changes('ssh-keygen makes or changes keys'),
+            ...(call.args.some((arg) => /^-\w*y/.test(arg.value))
+              ? valuesOf(read, '-f').flatMap((file) => readsFile(file, shell))
+              : []),
+          ],
   }),
   'ssh-keyscan': reads('-46cHv -p: -t: -T:'),
-  'ssh-add': reads('-lLq -E:', { also: (read) => (has(read, '-l', '-L') ? [] : [changes('ssh-add changes the agent')]) }),
-  ...each('certbot', reads('-n --non-interactive', { also: (read) => (/^(certificates|plugins|show_account)$/.test(read.operands[0]?.value ?? '') ? [] : [changes('certbot obtains or changes certificates')]) })),
+  'ssh-add': reads('-lLq -E:', {
+    also: (read) => (has(read, '-l', '-L') ? [] : [changes('ssh-add changes the agent')]),
+  }),
+  ...each(
+    'certbot',
+    reads('-n --non-interactive', {
+      also: (read) =>
+        /^(certificates|plugins|show_account)$/.test(read.operands[0]?.value ?? '')
+          ? []
+          : [changes('certbot obtains or changes certificates')],
+    }),
+  ),
 };

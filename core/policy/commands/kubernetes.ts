@@ -1,69 +1,143 @@
 /** Kubernetes and what belongs to it. */
-import { changes, shown } from '../model.ts';
+import { changes, endless, shown } from '../model.ts';
 import type { Call, Check, Finding } from '../model.ts';
 import { best } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
 import { execIn } from './containers.ts';
-import { dangerFindings, each, ids, problems, reads, verbs } from './rules.ts';
+import { dangerFindings, each, problems, reads, verbs } from './rules.ts';
 import type { Rule } from '../model.ts';
 import type { Table } from './rules.ts';
 
 const GLOBALS =
-  '-n: --namespace: --context: --cluster: --request-timeout: --kubeconfig: -v: --v: --warnings-as-errors';
+  '-n: --namespace: --context: --cluster: --request-timeout: -v: --v: --warnings-as-errors';
 
-const GET =
-  `${GLOBALS} -A -o: -w -l: -f: -L: -R -k: --all-namespaces --output: --watch --watch-only --selector: --filename: --field-selector: --show-labels --show-kind --sort-by: --no-headers --ignore-not-found --label-columns: --chunk-size: --raw: --show-managed-fields --template: --output-watch-events --server-print --subresource: --types: --for: --allow-missing-template-keys --containers --sum --use-protocol-buffers --recursive --kustomize:`;
+const GET = `${GLOBALS} -A -o: -l: -f: -L: -R -k: --all-namespaces --output: --selector: --filename: --field-selector: --show-labels --show-kind --sort-by: --no-headers --ignore-not-found --label-columns: --chunk-size: --raw: --show-managed-fields --template: --server-print --subresource: --types: --for: --allow-missing-template-keys --containers --sum --use-protocol-buffers --recursive --kustomize:`;
 
 /** Fields of secrets are shown by every format but names and columns. */
 function secretOutput(read: Options): Finding[] {
-  const raw = valuesOf(read, '--raw').filter((path) => !/^\/(healthz|livez|readyz|metrics|version|apis?)(\/[a-z0-9.-]+)?(\?verbose)?\/?$/.test(path.value));
+  const raw = valuesOf(read, '--raw').filter(
+    (path) =>
+      !/^\/(healthz|livez|readyz|metrics|version|apis?)(\/[a-z0-9.-]+)?(\?verbose)?\/?$/.test(
+        path.value,
+      ),
+  );
   const found = raw.map((path) => changes(`kubectl reads ${shown(path)}`));
   const kinds = read.operands.map((arg) => arg.value.toLowerCase());
-  const secret = kinds.some((kind) => /(^|,)(secrets?|all-secrets|sealedsecrets?)([./,]|$)/.test(kind) || kind.includes('\0'));
+  const secret = kinds.some(
+    (kind) =>
+      /(^|,)(secrets?|all-secrets|sealedsecrets?)([./,]|$)/.test(kind) || kind.includes('\0'),
+  );
   const format = valuesOf(read, '-o', '--output').map((arg) => arg.value);
   const plain = format.every((value) => /^(name|wide)$/.test(value));
   if (secret && !plain) found.push(changes('kubectl shows the contents of secrets'));
   return found;
 }
 
+/** A configuration names programs that log in: only the usual ones are trusted. */
 function kubeconfig(read: Options): Finding[] {
   return valuesOf(read, '--kubeconfig')
-    .filter((file) => !/^(\/etc\/rancher\/k3s\/k3s\.yaml|\/etc\/kubernetes\/admin\.conf|~\/\.kube\/config|\/root\/\.kube\/config|\/var\/lib\/k0s\/pki\/admin\.conf)$/.test(file.value))
+    .filter(
+      (file) =>
+        !/^(\/etc\/rancher\/k3s\/k3s\.yaml|\/etc\/kubernetes\/admin\.conf|~\/\.kube\/config|\/root\/\.kube\/config)$/.test(
+          file.value,
+        ),
+    )
     .map((file) => changes(`kubectl reads ${shown(file)}, which may name programs to run`));
 }
 
 const kubeReads = (spec: string = GET): Rule =>
-  reads(spec, { also: (read) => [...secretOutput(read), ...kubeconfig(read)], output: (call) => (/ get$/.test(call.name) && call.args.some((arg) => /^-o=?(name)?$|^(-oname|name|--output=name)$|jsonpath/.test(arg.value)) ? { kind: 'id' } : { kind: 'any' }) });
+  reads(spec, {
+    also: (read) => secretOutput(read),
+    output: (call) =>
+      / get$/.test(call.name) &&
+      call.args.some((arg) =>
+        /^-o=?(name)?$|^(-oname|name|--output=name)$|jsonpath/.test(arg.value),
+      )
+        ? { kind: 'id' }
+        : { kind: 'any' },
+  });
 
-const LOGS = kubeReads(`${GLOBALS} -f -p -c: -l: --follow --previous --container: --selector: --since: --since-time: --tail: --timestamps --all-containers --prefix --limit-bytes: --max-log-requests: --all-pods --ignore-errors`);
+const LOGS = kubeReads(
+  `${GLOBALS} -p -c: -l: --previous --container: --selector: --since: --since-time: --tail: --timestamps --all-containers --prefix --limit-bytes: --max-log-requests: --all-pods --ignore-errors`,
+);
 
 /** Changes that only pretend. */
 const dryRun = (spec: string): Rule => ({
   check: (call) => {
     const read = readOptions(call.args, spec);
     const dry = valuesOf(read, '--dry-run').some((value) => /^(client|server)$/.test(value.value));
-    return dry ? problems(call.name, read) : [changes(`${call.name} ${call.args.map(shown).join(' ')} changes the cluster`)];
+    return dry
+      ? problems(call.name, read)
+      : [changes(`${call.name} ${call.args.map(shown).join(' ')} changes the cluster`)];
   },
 });
-const DRY = dryRun(`${GLOBALS} -f: -k: -o: -R --filename: --kustomize: --dry-run: --output: --validate? --server-side --recursive --image: --port: --replicas: --from-literal: --type: --tcp:`);
+const DRY = dryRun(
+  `${GLOBALS} -f: -k: -o: -R --filename: --kustomize: --dry-run: --output: --validate? --server-side --recursive --image: --port: --replicas: --from-literal: --type: --tcp:`,
+);
 
 const DANGERS: readonly (readonly [RegExp, string])[] = [
-  [/(^| )delete (?!.*--dry-run=(client|server)).*(^|[ ,/])(namespaces?|ns|persistentvolumes?|pv|persistentvolumeclaims?|pvc|volumesnapshots?|volumesnapshotcontents?|crds?|customresourcedefinitions?|volumes?)([ ,/.]|$)/, 'deletes namespaces or volumes'],
-  [/(^| )delete (?!.*--dry-run=(client|server)).*(^| )(--all|-A|--all-namespaces)( |$)/, 'deletes everything of a kind'],
+  [
+    /(^| )delete (?!.*--dry-run=(client|server))(.*[ ,/])?(namespaces?|ns|persistentvolumes?|pv|persistentvolumeclaims?|pvc|volumesnapshots?|volumesnapshotcontents?|crds?|customresourcedefinitions?|volumes?)([ ,/.]|$)/,
+    'deletes namespaces or volumes',
+  ],
+  [
+    /(^| )delete (?!.*--dry-run=(client|server)).* (--all|-A|--all-namespaces)( |$)/,
+    'deletes everything of a kind',
+  ],
 ];
 
 const kubectl = verbs({
-  globals: GLOBALS,
+  globals: `${GLOBALS} --kubeconfig:`,
+  also: kubeconfig,
   read: {
     'get describe top api-resources api-versions events': kubeReads(),
     logs: LOGS,
-    exec: { check: (call, shell) => execIn(`-i -t -q -c: -n: -f: --stdin --tty --quiet --container: --namespace: --context: --pod-running-timeout:`).check(call, shell) },
-    'version explain cluster-info': reads(`${GLOBALS} -o: --client --output: --short --recursive --api-version:`, { also: (read, call) => (call.name.endsWith('cluster-info') && read.operands.length > 0 ? [changes('kubectl cluster-info dump shows everything')] : []) }),
-    config: verbs({ globals: GLOBALS, read: { 'get-contexts current-context get-clusters get-users': kubeReads(), view: reads(`${GLOBALS} -o: --minify --output:`) } }),
-    auth: verbs({ read: { 'can-i whoami': reads(`${GLOBALS} --list --as: --all-namespaces -A -q --quiet --subresource: -o:`) } }),
-    rollout: verbs({ globals: GLOBALS, read: { 'status history': reads(`${GLOBALS} -w --watch --timeout: --revision: -l: -f: -o:`) } }),
-    'diff': reads(`${GLOBALS} -f: -k: -R --filename: --recursive --server-side`, { operands: 'none' }),
+    exec: {
+      check: (call, shell) =>
+        execIn(
+          `-i -t -q -c: -n: -f: --stdin --tty --quiet --container: --namespace: --context: --pod-running-timeout:`,
+        ).check(call, shell),
+    },
+    'version explain cluster-info': reads(
+      `${GLOBALS} -o: --client --output: --short --recursive --api-version:`,
+      {
+        also: (read, call) =>
+          call.name.endsWith('cluster-info') && read.operands.length > 0
+            ? [changes('kubectl cluster-info dump shows everything')]
+            : [],
+      },
+    ),
+    config: verbs({
+      globals: GLOBALS,
+      read: {
+        'get-contexts current-context get-clusters get-users': kubeReads(),
+        view: reads(`${GLOBALS} -o: --minify --output:`),
+      },
+    }),
+    auth: verbs({
+      read: {
+        'can-i whoami': reads(
+          `${GLOBALS} --list --as: --all-namespaces -A -q --quiet --subresource: -o:`,
+        ),
+      },
+    }),
+    rollout: verbs({
+      globals: GLOBALS,
+      read: {
+        'status history': reads(`${GLOBALS} --watch? --timeout: --revision: -l: -f: -o:`, {
+          also: (read, call) =>
+            call.name.endsWith('status') &&
+            !has(read, '--timeout') &&
+            !valuesOf(read, '--watch').some((value) => value.value === 'false')
+              ? [endless('kubectl rollout status waits')]
+              : [],
+        }),
+      },
+    }),
+    diff: reads(`${GLOBALS} -f: -k: -R --filename: --recursive --server-side`, {
+      operands: 'none',
+    }),
     wait: reads(`${GLOBALS} --for: --timeout: -l: --all -A -f:`),
     'apply create delete': DRY,
     '': reads('--help'),
@@ -74,17 +148,29 @@ const kubectl = verbs({
 const helm = verbs({
   globals: '-n: --namespace: --kube-context: --debug',
   read: {
-    'list ls status history version search show env': reads('-A -a -q -d -r -o: -n: -l -f: -m: --all --all-namespaces --output: --namespace: --kube-context: --filter: --max: --pending --failed --deployed --uninstalled --short --client --versions --devel --version: --regexp --revision: --show-resources --show-desc'),
+    'list ls status history version search show env': reads(
+      '-A -a -q -d -r -o: -n: -l -f: -m: --all --all-namespaces --output: --namespace: --kube-context: --filter: --max: --pending --failed --deployed --uninstalled --short --client --versions --devel --version: --regexp --revision: --show-resources --show-desc',
+    ),
     repo: verbs({ read: { 'list ls': reads('-o: --output:') } }),
     get: verbs({ read: { 'notes metadata': reads('-n: -o: --revision: --namespace:') } }),
     plugin: verbs({ read: { list: reads('') } }),
   },
+  danger: [[/(^| )(uninstall|delete|del|un)( |$)(?!.*--dry-run)/, 'deletes a release']],
 });
 
 const etcdctl = verbs({
-  globals: '-w: --endpoints: --cacert: --cert: --key: --write-out: --dial-timeout: --command-timeout: --cluster',
-  read: { member: verbs({ read: { list: reads('-w: --write-out:') } }), endpoint: verbs({ read: { 'health status hashkv': reads('-w: --cluster --write-out:') } }), alarm: verbs({ read: { list: reads('') } }), version: reads('') },
-  danger: [[/(^| )del( .*)? --(prefix|from-key)/, 'deletes many keys'], [/(^| )snapshot restore( |$)/, 'replaces the data']],
+  globals:
+    '-w: --endpoints: --cacert: --cert: --key: --write-out: --dial-timeout: --command-timeout: --cluster',
+  read: {
+    member: verbs({ read: { list: reads('-w: --write-out:') } }),
+    endpoint: verbs({ read: { 'health status hashkv': reads('-w: --cluster --write-out:') } }),
+    alarm: verbs({ read: { list: reads('') } }),
+    version: reads(''),
+  },
+  danger: [
+    [/(^| )del( .*)? --(prefix|from-key)/, 'deletes many keys'],
+    [/(^| )snapshot restore( |$)/, 'replaces the data'],
+  ],
 });
 
 /** Distributions that bring kubectl along, and the tools that undo a node. */
@@ -93,12 +179,25 @@ const k3s: Check = (call, shell) => {
   const first = call.args[0]?.value ?? '';
   if (first === 'kubectl') return kubectl.check(withKubectl(call), shell);
   if (first === 'crictl' || first === 'ctr') return shell.argv(call.args, call.input);
-  if (/^(--version|-v|check-config|version|status)$/.test(first) && call.args.length === 1) return [];
-  const danger = dangerFindings(call, [[/(^| )(reset|uninstall)( |$)/, 'takes the node apart'], [/etcd-snapshot (delete|prune)/, 'deletes snapshots']]);
+  if (/^(--version|-v|check-config|version|status)$/.test(first) && call.args.length === 1)
+    return [];
+  const danger = dangerFindings(call, [
+    [/(^| )(reset|uninstall)( |$)/, 'takes the node apart'],
+    [/etcd-snapshot (delete|prune)/, 'deletes snapshots'],
+  ]);
   return [...danger, changes(`${call.name} ${shown(first)} changes the cluster`)];
 };
 
-const wrecked = (what: string): { check: Check } => ({ check: (call) => dangerFindings({ ...call, args: [{ value: call.name, splits: false, glob: false, holes: [] }, ...call.args] }, [[/./, what]]) });
+const wrecked = (what: string): { check: Check } => ({
+  check: (call) =>
+    dangerFindings(
+      {
+        ...call,
+        args: [{ value: call.name, splits: false, glob: false, holes: [] }, ...call.args],
+      },
+      [[/./, what]],
+    ),
+});
 
 const text = (call: Call): string => call.args.map(best).join(' ');
 
@@ -107,10 +206,38 @@ export const kubernetes: Table = {
   ...each('k3s rke2 k0s microk8s minikube', { check: k3s }),
   helm,
   etcdctl,
-  kubeadm: { check: (call) => [...dangerFindings(call, [[/(^| )reset( |$)/, 'takes the node apart']]), ...(/^(version|token list|certs check-expiration|config view|config images list)( -o \w+)?$/.test(text(call)) ? [] : [changes('kubeadm changes the cluster')])] },
-  ...each('k3s-uninstall.sh k3s-agent-uninstall.sh rke2-uninstall.sh', wrecked('takes the node apart')),
-  talosctl: { check: (call) => [...dangerFindings(call, [[/(^| )(reset|reboot|shutdown|wipe)( |$)/, 'resets or stops nodes']]), changes('talosctl acts on nodes')] },
-  flux: verbs({ globals: '-n: --namespace:', read: { 'get stats version check tree logs events': reads('-A -n: --all-namespaces --namespace:') }, danger: [[/(^| )uninstall( |$)/, 'removes what it manages']] }),
+  kubeadm: {
+    check: (call) => [
+      ...dangerFindings(call, [[/(^| )reset( |$)/, 'takes the node apart']]),
+      ...(/^(version|token list|certs check-expiration|config view|config images list)( -o \w+)?$/.test(
+        text(call),
+      )
+        ? []
+        : [changes('kubeadm changes the cluster')]),
+    ],
+  },
+  ...each(
+    'k3s-uninstall.sh k3s-agent-uninstall.sh rke2-uninstall.sh',
+    wrecked('takes the node apart'),
+  ),
+  talosctl: {
+    check: (call) => [
+      ...dangerFindings(call, [
+        [/(^| )(reset|reboot|shutdown|wipe)( |$)/, 'resets or stops nodes'],
+      ]),
+      changes('talosctl acts on nodes'),
+    ],
+  },
+  flux: verbs({
+    globals: '-n: --namespace:',
+    read: {
+      'get stats version check tree logs events': reads('-A -n: --all-namespaces --namespace:'),
+    },
+    danger: [[/(^| )uninstall( |$)/, 'removes what it manages']],
+  }),
   ...each('kubectx kubens', reads('-c --current', { operands: 'none' })),
-  stern: reads(`${GLOBALS} -l: -s: -c: -t --since: --tail: --no-follow --all-namespaces -A --timestamps --output: -o:`, { output: ids }),
+  stern: reads(
+    `${GLOBALS} -l: -s: -c: -t --since: --tail: --no-follow --all-namespaces -A --timestamps --output: -o:`,
+    { also: (read) => (has(read, '--no-follow') ? [] : [endless('stern follows logs')]) },
+  ),
 };

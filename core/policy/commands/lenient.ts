@@ -13,7 +13,11 @@ export function given(call: Call, letters: string, ...long: string[]): boolean {
     if (word.startsWith('--')) {
       const name = word.slice(2).split('=')[0] as string;
       if (name.length > 0 && long.some((option) => option.startsWith(name))) return true;
-    } else if (word.startsWith('-') && [...word.slice(1)].some((letter) => letters.includes(letter))) return true;
+    } else if (
+      word.startsWith('-') &&
+      [...word.slice(1)].some((letter) => letters.includes(letter))
+    )
+      return true;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 /**
- * Options as programs read them: bundled short ones, attached and separate values, `--long=value`, unambiguous abbreviations of
- * long ones, `--`. A list of options is a list of what is allowed; everything else is a problem.
+ * Options as programs read them: bundled short ones, attached and separate values, `--long=value`, `--`. A list of options is a
+ * list of what is allowed; everything else is a problem. Abbreviated long options are a problem as well: `--output` would be an
+ * abbreviation of a listed `--output-indicator`, and an option of its own that writes.
  *
  * A specification is one string of words:
  * - `-abc` three short flags; `-n:` a short option with a value; `-i?` one with an optional attached value;
@@ -60,8 +61,11 @@ function compile(text: string): Spec {
   for (const word of text.split(/\s+/)) {
     if (word === '') continue;
     const parts = /^(--?|=)([^:?]+)(?:(:|\?)([@#]?))?$/.exec(word);
-    if (!parts) throw new TypeError(`option specification: ${JSON.stringify(word)} is not understood`);
+    if (!parts)
+      throw new TypeError(`option specification: ${JSON.stringify(word)} is not understood`);
     const [, dashes, name = '', mark, kind] = parts;
+    if (mark && dashes === '-' && name.length > 1)
+      throw new TypeError(`option specification: ${word} gives a value to several letters`);
     const option: OptionSpec = {
       takes: mark === ':' ? 'value' : mark === '?' ? 'optional' : 'nothing',
       value: kind === '@' ? 'file' : kind === '#' ? 'number' : 'text',
@@ -108,14 +112,20 @@ export function readOptions(args: readonly Arg[], text: string, reading: Reading
 }
 
 /** Reads one option word; the answer is how many words behind it are its value. */
-function option(arg: Arg, next: Arg | undefined, spec: Spec, reading: Reading, result: Options): number {
+function option(
+  arg: Arg,
+  next: Arg | undefined,
+  spec: Spec,
+  reading: Reading,
+  result: Options,
+): number {
   const word = arg.value;
   const single = spec.single.get(word.slice(1).split('=')[0] as string);
   if (single) return named(arg, word.split('=')[0] as string, single, next, result);
   if (word.startsWith('--')) {
     const name = word.slice(2).split('=')[0] as string;
-    const found = resolve(name, spec.long);
-    if (found) return named(arg, `--${found[0]}`, found[1], next, result);
+    const found = spec.long.get(name);
+    if (found) return named(arg, `--${name}`, found, next, result);
     if (name.includes(HOLE) && reading.anyOptionHarmless) return 0;
     result.problems.push(`option --${shown(name)} is not known to be harmless`);
     return 0;
@@ -124,15 +134,13 @@ function option(arg: Arg, next: Arg | undefined, spec: Spec, reading: Reading, r
   return bundle(arg, next, spec, reading, result);
 }
 
-function resolve(name: string, long: ReadonlyMap<string, OptionSpec>): [string, OptionSpec] | undefined {
-  const exact = long.get(name);
-  if (exact) return [name, exact];
-  if (name.length < 2 || name.includes(HOLE)) return undefined;
-  const matches = [...long].filter(([candidate]) => candidate.startsWith(name));
-  return matches.length === 1 ? matches[0] : undefined;
-}
-
-function named(arg: Arg, name: string, spec: OptionSpec, next: Arg | undefined, result: Options): number {
+function named(
+  arg: Arg,
+  name: string,
+  spec: OptionSpec,
+  next: Arg | undefined,
+  result: Options,
+): number {
   const equals = arg.value.indexOf('=');
   if (equals >= 0) {
     if (spec.takes === 'nothing') result.problems.push(`option ${name} takes no value`);
@@ -146,7 +154,13 @@ function named(arg: Arg, name: string, spec: OptionSpec, next: Arg | undefined, 
   return separate(name, spec, next, result);
 }
 
-function bundle(arg: Arg, next: Arg | undefined, spec: Spec, reading: Reading, result: Options): number {
+function bundle(
+  arg: Arg,
+  next: Arg | undefined,
+  spec: Spec,
+  reading: Reading,
+  result: Options,
+): number {
   const letters = [...arg.value].slice(1);
   for (let at = 0; at < letters.length; at++) {
     const letter = letters[at] as string;
@@ -182,12 +196,17 @@ function separate(name: string, spec: OptionSpec, next: Arg | undefined, result:
     return 0;
   }
   add(name, spec, next, result);
-  if (next.splits && mayBeOption(next)) result.problems.push(`${shown(next)} may turn into an option`);
+  if (next.splits && mayBeOption(next))
+    result.problems.push(`${shown(next)} may turn into an option`);
   return 1;
 }
 
 function add(name: string, spec: OptionSpec, value: Arg | undefined, result: Options): void {
-  if (value && spec.value === 'number' && !(isKnown(value) && /^[-+]?[\d.:]+\w*$/.test(value.value))) {
+  if (
+    value &&
+    spec.value === 'number' &&
+    !(isKnown(value) && /^[-+]?[\d.:]+\w*$/.test(value.value))
+  ) {
     const counts = value.holes.length > 0 && value.holes.every((hole) => hole.kind === 'id');
     if (!counts) result.problems.push(`the value of ${name} is not a number: ${shown(value)}`);
   }
@@ -196,7 +215,9 @@ function add(name: string, spec: OptionSpec, value: Arg | undefined, result: Opt
 
 /** All values given to an option, by any of its names. */
 export function valuesOf(read: Options, ...names: string[]): Arg[] {
-  return read.options.flatMap((option) => (names.includes(option.name) && option.value ? [option.value] : []));
+  return read.options.flatMap((option) =>
+    names.includes(option.name) && option.value ? [option.value] : [],
+  );
 }
 
 /** True when an option was given, by any of its names. */

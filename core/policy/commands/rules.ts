@@ -54,12 +54,21 @@ export function problems(name: string, read: Options): Finding[] {
 function operandFindings(read: Options, how: Reads, call: Call, shell: Shell): Finding[] {
   const leading = typeof how.leading === 'function' ? how.leading(read) : (how.leading ?? 0);
   const operands = read.operands.slice(leading);
-  const most = how.most !== undefined && (operands.length > how.most || (how.most < 2 && operands.some(severalWords)));
-  const found = most ? [changes(`${call.name}: an operand that may be written to: ${shown(operands.at(-1) ?? '')}`)] : [];
+  const most =
+    how.most !== undefined &&
+    (operands.length > how.most || (how.most < 2 && operands.some(severalWords)));
+  const found = most
+    ? [changes(`${call.name}: an operand that may be written to: ${shown(operands.at(-1) ?? '')}`)]
+    : [];
   if (how.operands === 'none' && read.operands.length > 0) {
-    return [...found, changes(`${call.name}: ${shown(read.operands[0] as Arg)} is not known to only read`)];
+    return [
+      ...found,
+      changes(`${call.name}: ${shown(read.operands[0] as Arg)} is not known to only read`),
+    ];
   }
-  return how.operands === 'files' ? [...found, ...operands.flatMap((operand) => readsFile(operand, shell))] : found;
+  return how.operands === 'files'
+    ? [...found, ...operands.flatMap((operand) => readsFile(operand, shell))]
+    : found;
 }
 
 function severalWords(arg: Arg): boolean {
@@ -67,20 +76,29 @@ function severalWords(arg: Arg): boolean {
 }
 
 function optionFiles(read: Options, shell: Shell): Finding[] {
-  return read.options.flatMap((option) => (option.reads && option.value ? readsFile(option.value, shell) : []));
+  return read.options.flatMap((option) =>
+    option.reads && option.value ? readsFile(option.value, shell) : [],
+  );
 }
 
 /** What speaks against reading the contents of the file that a word names. */
 export function readsFile(arg: Arg, shell: Shell): Finding[] {
   if (arg.value === '-') return [];
-  const open = arg.holes.some((hole) => hole.kind === 'any') || (arg.value.includes('\0') && mayBeOption(arg));
+  const open =
+    arg.holes.some((hole) => hole.kind === 'any') || (arg.value.includes('\0') && mayBeOption(arg));
   const found = [
     ...reading(arg, shell.directories),
     ...arg.holes.flatMap((hole) =>
-      hole.kind === 'paths' ? hole.patterns.flatMap((pattern) => reading({ ...arg, value: pattern, holes: [], glob: true }, shell.directories)) : [],
+      hole.kind === 'paths'
+        ? hole.patterns.flatMap((pattern) =>
+            reading({ ...arg, value: pattern, holes: [], glob: true }, shell.directories),
+          )
+        : [],
     ),
   ];
-  return open ? [...found, changes(`reads a file whose name is only known at run time: ${shown(arg)}`)] : found;
+  return open
+    ? [...found, changes(`reads a file whose name is only known at run time: ${shown(arg)}`)]
+    : found;
 }
 
 /** A program that always changes something. */
@@ -99,6 +117,8 @@ export interface Verbs {
   globals?: string;
   /** Verbs that read, with their rules; several names by spaces. `''` is the call without a verb. */
   read: Readonly<Record<string, Rule>>;
+  /** What else speaks against the options in front of the verb. */
+  also?: (read: Options) => Finding[];
   /** Danger by the text of all words, joined by blanks, whatever options stand between. */
   danger?: readonly (readonly [RegExp, string])[];
   /** Full verb from an abbreviated one, for programs that take unambiguous beginnings. */
@@ -109,31 +129,61 @@ export interface Verbs {
 /** A program with verbs (`systemctl status`): those in the table read, others change. */
 export function verbs(how: Verbs): Rule {
   checkSpecification(how.globals ?? '');
-  const table = new Map(Object.entries(how.read).flatMap(([names, rule]) => names.split(' ').map((name) => [name, rule] as const)));
+  const table = new Map(
+    Object.entries(how.read).flatMap(([names, rule]) =>
+      names.split(' ').map((name) => [name, rule] as const),
+    ),
+  );
   const check: Check = (call, shell) => {
     const read = readOptions(call.args, how.globals ?? '', { stopAtOperand: true });
     const [verb, ...rest] = read.operands;
     const danger = dangerFindings(call, how.danger ?? []);
-    const trouble = problems(call.name, read);
-    if (verb && !isKnown(verb)) return [...danger, ...trouble, changes(`${call.name}: what it does is only known at run time`)];
+    const trouble = [...problems(call.name, read), ...(how.also?.(read) ?? [])];
+    if (verb && !isKnown(verb))
+      return [
+        ...danger,
+        ...trouble,
+        changes(`${call.name}: what it does is only known at run time`),
+      ];
     const name = verb ? (how.resolve?.(verb.value) ?? verb.value) : '';
     const rule = table.get(name);
-    if (!rule) return [...danger, ...trouble, changes(`${call.name} ${shown(verb ?? '')} is not known to only read`)];
-    return [...danger, ...trouble, ...rule.check({ ...call, name: `${call.name} ${name}`.trim(), args: rest }, shell)];
+    if (!rule)
+      return [
+        ...danger,
+        ...trouble,
+        changes(`${call.name} ${shown(verb ?? '')} is not known to only read`),
+      ];
+    return [
+      ...danger,
+      ...trouble,
+      ...rule.check({ ...call, name: `${call.name} ${name}`.trim(), args: rest }, shell),
+    ];
   };
   const output = (call: Call): HoleKind => {
     const read = readOptions(call.args, how.globals ?? '', { stopAtOperand: true });
     const [verb, ...rest] = read.operands;
-    return (verb && table.get(verb.value)?.output?.({ ...call, args: rest })) ?? { kind: 'any' };
+    return (
+      (verb &&
+        table
+          .get(verb.value)
+          ?.output?.({ ...call, name: `${call.name} ${verb.value}`, args: rest })) ?? {
+        kind: 'any',
+      }
+    );
   };
   return { check, output, ...(how.inert ? { inert: true } : {}) };
 }
 
 /** Danger found in the joined words of a call. */
-export function dangerFindings(call: Call, dangers: readonly (readonly [RegExp, string])[]): Finding[] {
+export function dangerFindings(
+  call: Call,
+  dangers: readonly (readonly [RegExp, string])[],
+): Finding[] {
   if (dangers.length === 0) return [];
   const text = call.args.map((arg) => arg.guess ?? arg.value).join(' ');
-  return dangers.flatMap(([pattern, reason]) => (pattern.test(text) ? [destroys(`${call.name} ${reason}: ${shown(text)}`)] : []));
+  return dangers.flatMap(([pattern, reason]) =>
+    pattern.test(text) ? [destroys(`${call.name} ${reason}: ${shown(text)}`)] : [],
+  );
 }
 
 /** The same rule under several names. */

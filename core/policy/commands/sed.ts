@@ -6,7 +6,10 @@ import { problems, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const sed: Check = (call, shell) => {
-  const read = readOptions(call.args, '-nErsuz -e: -l: --quiet --silent --expression: --regexp-extended --separate --unbuffered --null-data --zero-terminated --line-length: --posix --debug --sandbox --help --version');
+  const read = readOptions(
+    call.args,
+    '-nErsuz -e: -l: --quiet --silent --expression: --regexp-extended --separate --unbuffered --null-data --zero-terminated --line-length: --posix --debug --sandbox --help --version',
+  );
   const scripts = valuesOf(read, '-e', '--expression');
   const operands = scripts.length > 0 ? read.operands : read.operands.slice(1);
   const all = scripts.length > 0 ? scripts : read.operands.slice(0, 1);
@@ -29,7 +32,9 @@ function scriptFindings(script: Arg, shell: Shell): Finding[] {
 
 /** A script with a number or a name in it that is only known at run time: `sed -n "${n}p"`. */
 function openScript(script: Arg): Finding[] {
-  const safe = script.holes.every((hole) => hole.kind === 'id') && readScript(script.value.replaceAll('\0', '1')).fault === undefined;
+  const safe =
+    script.holes.every((hole) => hole.kind === 'id') &&
+    readScript(script.value.replaceAll('\0', '1')).fault === undefined;
   return safe ? [] : [changes(`sed: the script is only known at run time: ${shown(script)}`)];
 }
 
@@ -77,11 +82,14 @@ function readScript(script: string): Script {
       at = end;
     } else {
       if (command === 'e') out.runs.push(script.slice(at + 1));
-      const what = { w: 'writes a file', W: 'writes a file', e: 'runs a command' }[command] ?? 'is not known to only read';
+      const what =
+        { w: 'writes a file', W: 'writes a file', e: 'runs a command' }[command] ??
+        'is not known to only read';
       return fail(`command ${command} ${what}: ${shown(script)}`);
     }
     const after = skip(script, at, /[ \t]/);
-    if (after < script.length && !/[;\n}#]/.test(script[after] as string)) return fail(`${shown(script.slice(after))} is not understood`);
+    if (after < script.length && !/[;\n}#]/.test(script[after] as string))
+      return fail(`${shown(script.slice(after))} is not understood`);
     at = after;
   }
   return out;
@@ -133,7 +141,12 @@ function delimited(text: string, from: number, delimiter: string): number | unde
   for (let at = from; at < text.length; at++) {
     if (text[at] === '\\') at++;
     else if (text[at] === delimiter) return at + 1;
-    else if (text[at] === '[' && (text.indexOf(']', at + 2) > at && text.slice(at, text.indexOf(']', at + 2)).includes(delimiter))) return undefined;
+    else if (
+      text[at] === '[' &&
+      text.indexOf(']', at + 2) > at &&
+      text.slice(at, text.indexOf(']', at + 2)).includes(delimiter)
+    )
+      return undefined;
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 /** Servers' own programs: version, and the check of a configuration that changes nothing. */
-import { changes, shown } from '../model.ts';
+import { changes, destroys, shown } from '../model.ts';
 import type { Call, Check } from '../model.ts';
 import { best } from './lenient.ts';
 import { each } from './rules.ts';
@@ -9,18 +9,44 @@ const text = (call: Call): string => call.args.map(best).join(' ');
 
 /** Only the calls whose words match read. */
 const onlyIf = (pattern: RegExp, what: string): { check: Check } => ({
-  check: (call) => (pattern.test(text(call)) && call.args.every((arg) => arg.holes.length === 0) ? [] : [changes(`${call.name} ${shown(text(call))} ${what}`)]),
+  check: (call) =>
+    pattern.test(text(call)) && call.args.every((arg) => arg.holes.length === 0)
+      ? []
+      : [changes(`${call.name} ${shown(text(call))} ${what}`)],
 });
 
 /** Only a question for the version. */
-const version = onlyIf(/^(--version|-version|-V|-v|version|--help|-h)$/, 'is not known to only read');
+const version = onlyIf(
+  /^(--version|-version|-V|-v|version|--help|-h)$/,
+  'is not known to only read',
+);
+
+/** RabbitMQ: resetting or purging throws messages away. */
+const brokers = (pattern: RegExp, what: string): { check: Check } => ({
+  check: (call, shell) =>
+    /(^| )(force_reset|reset|purge_queue|delete_\w+|forget_cluster_node)( |$)/.test(text(call))
+      ? [destroys(`${call.name} ${shown(text(call))} throws data away`)]
+      : onlyIf(pattern, what).check(call, shell),
+});
 
 export const servers: Table = {
   nginx: onlyIf(/^((-q )?-[tT]( -q)?|-v|-V|-h)$/, 'starts or signals the server'),
-  ...each('apachectl apache2ctl', onlyIf(/^(configtest|-t|-S|-M|-V|-v|-l|-L|status|fullstatus|-t -D (DUMP_VHOSTS|DUMP_MODULES))$/, 'controls the server')),
-  ...each('httpd apache2', onlyIf(/^(-t|-S|-M|-V|-v|-l|-L|-t -D (DUMP_VHOSTS|DUMP_MODULES))$/, 'controls the server')),
+  ...each(
+    'apachectl apache2ctl',
+    onlyIf(
+      /^(configtest|-t|-S|-M|-V|-v|-l|-L|status|fullstatus|-t -D (DUMP_VHOSTS|DUMP_MODULES))$/,
+      'controls the server',
+    ),
+  ),
+  ...each(
+    'httpd apache2',
+    onlyIf(/^(-t|-S|-M|-V|-v|-l|-L|-t -D (DUMP_VHOSTS|DUMP_MODULES))$/, 'controls the server'),
+  ),
   haproxy: onlyIf(/^(-v|-vv|(-c -q|-c)( -f [\w./-]+)+|-f [\w./-]+ -c)$/, 'starts the server'),
-  caddy: onlyIf(/^(version|list-modules|environ|build-info|(validate|adapt)( --config [\w./-]+| --adapter \w+)*)$/, 'controls the server'),
+  caddy: onlyIf(
+    /^(version|list-modules|environ|build-info|(validate|adapt)( --config [\w./-]+| --adapter \w+)*)$/,
+    'controls the server',
+  ),
   traefik: onlyIf(/^(version|healthcheck)$/, 'starts the server'),
   sshd: onlyIf(/^(-t|-T|-V)$/, 'starts the server'),
   ...each('named-checkconf named-checkzone', onlyIf(/^[\w ./:-]*$/, 'is not understood')),
@@ -32,21 +58,54 @@ export const servers: Table = {
   exim4: onlyIf(/^(-bp|-bpc|-bV)$/, 'sends mail'),
   doveconf: onlyIf(/^(-n|-a)?$/, 'shows passwords'),
   doveadm: onlyIf(/^(who|proxy list|service status|log find)$/, 'changes mail'),
-  ...each('php-fpm php-fpm8.2 php-fpm8.1 php-fpm8.3', onlyIf(/^(-t|-tt|-v|-m|-i)$/, 'starts the server')),
+  ...each(
+    'php-fpm php-fpm8.2 php-fpm8.1 php-fpm8.3',
+    onlyIf(/^(-t|-tt|-v|-m|-i)$/, 'starts the server'),
+  ),
   logrotate: onlyIf(/^((-d|--debug|-v|-dv|-vd) )+[\w./-]+$/, 'rotates logs'),
-  promtool: onlyIf(/^check (config|rules|metrics|healthy|ready)( [\w./*-]+)*$/, 'is not known to only read'),
-  amtool: onlyIf(/^(alert( query)?|silence( query)?|check-config [\w./-]+|config show)( [\w=".-]+)*$/, 'changes alerts'),
-  rabbitmqctl: onlyIf(/^(status|cluster_status|list_\w+|environment|ping|report|node_health_check)( [\w -]+)*$/, 'changes the broker'),
+  promtool: onlyIf(
+    /^check (config|rules|metrics|healthy|ready)( [\w./*-]+)*$/,
+    'is not known to only read',
+  ),
+  amtool: onlyIf(
+    /^(alert( query)?|silence( query)?|check-config [\w./-]+|config show)( [\w=".-]+)*$/,
+    'changes alerts',
+  ),
+  rabbitmqctl: brokers(
+    /^(status|cluster_status|list_\w+|environment|ping|report|node_health_check)( [\w -]+)*$/,
+    'changes the broker',
+  ),
   ...each('varnishstat', onlyIf(/^-1( .*)?$/, 'needs a screen')),
   squid: onlyIf(/^(-v|-k (parse|check))$/, 'controls the server'),
   pihole: onlyIf(/^(status|-v|version|-c -j|-q .*|query .*)$/, 'changes the filter'),
-  ...each('vault consul nomad', onlyIf(/^(version|--version|status|members|operator raft list-peers|node status|job status( [\w-]+)?|server members)$/, 'is not known to only read')),
+  ...each(
+    'vault consul nomad',
+    onlyIf(
+      /^(version|--version|status|members|operator raft list-peers|node status|job status( [\w-]+)?|server members)$/,
+      'is not known to only read',
+    ),
+  ),
   ...each('gcc g++ cc clang rustc javac ffmpeg ffprobe git-lfs hugo dotnet swift', version),
   ...each('wp drush composer bundle', version),
-  ...each('cloudflared', onlyIf(/^(version|--version|tunnel (list|info [\w-]+))$/, 'changes tunnels')),
-  ...each('nvidia-smi', onlyIf(/^(-L|-q|--list-gpus|--query-gpu=[\w.,]+( --format=[\w,]+)?|-q -d \w+|topo -m|pmon -c 1|dmon -c 1|)$/, 'changes the graphics card')),
+  ...each(
+    'cloudflared',
+    onlyIf(/^(version|--version|tunnel (list|info [\w-]+))$/, 'changes tunnels'),
+  ),
+  ...each(
+    'nvidia-smi',
+    onlyIf(
+      /^(-L|-q|--list-gpus|--query-gpu=[\w.,]+( --format=[\w,]+)?|-q -d \w+|topo -m|pmon -c 1|dmon -c 1|)$/,
+      'changes the graphics card',
+    ),
+  ),
   ...each('rocm-smi', onlyIf(/^(--show\w+|-a)?$/, 'changes the graphics card')),
-  ...each('vcgencmd', onlyIf(/^(measure_temp|measure_volts( \w+)?|measure_clock \w+|get_throttled|get_mem \w+|get_config \w+|version|bootloader_version)$/, 'changes the board')),
+  ...each(
+    'vcgencmd',
+    onlyIf(
+      /^(measure_temp|measure_volts( \w+)?|measure_clock \w+|get_throttled|get_mem \w+|get_config \w+|version|bootloader_version)$/,
+      'changes the board',
+    ),
+  ),
   ...each('apcaccess', onlyIf(/^(status)?$/, 'is not understood')),
   ...each('neofetch screenfetch fastfetch', onlyIf(/^(--stdout)?$/, 'is not understood')),
 };

@@ -1,5 +1,5 @@
 /** systemd and its kin, and the other service managers. */
-import { changes, shown } from '../model.ts';
+import { changes, endless, shown } from '../model.ts';
 import type { Check } from '../model.ts';
 import { best } from './lenient.ts';
 import { has, readOptions } from './options.ts';
@@ -13,73 +13,242 @@ const SYSTEMCTL_OPTIONS =
 const systemctlReads: Rule = reads(SYSTEMCTL_OPTIONS);
 
 const SYSTEMCTL_VERBS = new Set(
-  'status show cat list-units list-unit-files list-timers list-sockets list-paths list-automounts list-jobs list-dependencies list-machines is-active is-enabled is-failed is-system-running get-default show-environment help whoami'.split(' '),
+  'status show cat list-units list-unit-files list-timers list-sockets list-paths list-automounts list-jobs list-dependencies list-machines is-active is-enabled is-failed is-system-running get-default show-environment help whoami'.split(
+    ' ',
+  ),
 );
 
 /** systemctl takes its options anywhere, also behind the verb. */
 const systemctl: Check = (call, shell) => {
   const danger = dangerFindings(call, [
-    [/(^| )(reboot|poweroff|halt|kexec|soft-reboot|exit|rescue|emergency|hibernate|suspend|hybrid-sleep|suspend-then-hibernate|sleep|default)( |$)(?!.*\.(service|timer|socket))/, 'stops, restarts or strips the machine'],
-    [/(^| )(start|restart|isolate|enable --now)( -\S+)* \S*\b(reboot|poweroff|halt|kexec|shutdown|rescue|emergency|runlevel[016]|exit|suspend|hibernate|ctrl-alt-del)\.(target|service)/, 'stops or restarts the machine'],
+    [
+      /(^| )(reboot|poweroff|halt|kexec|soft-reboot|exit|rescue|emergency|hibernate|suspend|hybrid-sleep|suspend-then-hibernate|sleep|default)( |$)(?!.*\.(service|timer|socket))/,
+      'stops, restarts or strips the machine',
+    ],
+    [
+      /(^| )(stop|disable|mask|kill)( -\S+)* (\S+ )*(ssh|sshd|ssh\.service|sshd\.service|ssh\.socket)( |$)/,
+      'locks the administrator out',
+    ],
+    [
+      /(^| )(start|restart|isolate|enable --now)( -\S+)* \S*\b(reboot|poweroff|halt|kexec|shutdown|rescue|emergency|runlevel[016]|exit|suspend|hibernate|ctrl-alt-del)\.(target|service)/,
+      'stops or restarts the machine',
+    ],
   ]);
   const read = readOptions(call.args, SYSTEMCTL_OPTIONS);
   const [verb] = read.operands;
   if (verb === undefined || SYSTEMCTL_VERBS.has(verb.value)) {
     return systemctlReads.check({ ...call, args: call.args.filter((arg) => arg !== verb) }, shell);
   }
-  return [...danger, changes(`systemctl ${call.args.filter((arg) => !arg.value.startsWith('-')).map(shown).join(' ')} changes a unit`)];
+  return [
+    ...danger,
+    changes(
+      `systemctl ${call.args
+        .filter((arg) => !arg.value.startsWith('-'))
+        .map(shown)
+        .join(' ')} changes a unit`,
+    ),
+  ];
 };
 
 const JOURNAL =
-  '-aefqxrlkm -b? -n? -o: -u: -t: -p: -g: -S: -U: -c: -D: -F: -N -M: -T: -# --all --no-pager --follow --no-full --full --no-tail --lines? --output: --utc --catalog --quiet --merge --boot? --list-boots --dmesg --unit: --user-unit: --identifier: --exclude-identifier: --facility: --priority: --grep: --case-sensitive? --since: --until: --cursor: --after-cursor: --show-cursor --reverse --pager-end --user --system --disk-usage --header --list-catalog --dump-catalog --fields --field: --no-hostname --output-fields: --directory: --file: --machine: --verify --truncate-newline --namespace: --version --help';
+  '-aeqxrlkm -b? -n? -o: -u: -t: -p: -g: -S: -U: -c: -D: -F: -N -M: -T: -# --all --no-pager --no-full --full --no-tail --lines? --output: --utc --catalog --quiet --merge --boot? --list-boots --dmesg --unit: --user-unit: --identifier: --exclude-identifier: --facility: --priority: --grep: --case-sensitive? --since: --until: --cursor: --after-cursor: --show-cursor --reverse --pager-end --user --system --disk-usage --header --list-catalog --dump-catalog --fields --field: --no-hostname --output-fields: --directory: --file: --machine: --verify --truncate-newline --namespace: --version --help';
 
 /** `journalctl -b -1` and `-n 50` give an optional value in a word of its own. */
 const journalctl: Check = (call) => {
-  const words = call.args.filter((arg, at) => !(/^-[a-z]*[bn]$|^--(boot|lines)$/.test(call.args[at - 1]?.value ?? '') && /^([-+]?\d+|all|[0-9a-f]{32})$/.test(arg.value)));
+  const words = call.args.filter(
+    (arg, at) =>
+      !(
+        /^-[a-z]*[bn]$|^--(boot|lines)$/.test(call.args[at - 1]?.value ?? '') &&
+        /^([-+]?\d+|all|[0-9a-f]{32})$/.test(arg.value)
+      ),
+  );
   return problems('journalctl', readOptions(words, JOURNAL));
 };
 
-const plain = reads('-alq -o: -n: --no-pager --no-legend --all --full --json: --output: --lines: --property: --value --type: --no-ask-password --version --help -p:');
+const plain = reads(
+  '-alq -o: -n: --no-pager --no-legend --all --full --json: --output: --lines: --property: --value --type: --no-ask-password --version --help -p:',
+);
 
 const service: Check = (call) => {
   const words = call.args.map(best);
   if (words[0] === '--status-all') return [];
-  if (/^(reboot|halt|poweroff|shutdown|kexec)$/.test(words[0] ?? '')) return dangerFindings(call, [[/./, 'stops or restarts the machine']]);
-  return words.length === 2 && /^(status|is-active)$/.test(words[1] as string) && /^[\w@.:-]+$/.test(words[0] as string) ? [] : [changes(`service ${words.map(shown).join(' ')} changes a service`)];
+  if (/^(reboot|halt|poweroff|shutdown|kexec)$/.test(words[0] ?? ''))
+    return dangerFindings(call, [[/./, 'stops or restarts the machine']]);
+  return words.length === 2 &&
+    /^(status|is-active)$/.test(words[1] as string) &&
+    /^[\w@.:-]+$/.test(words[0] as string)
+    ? []
+    : [changes(`service ${words.map(shown).join(' ')} changes a service`)];
 };
 
 export const services: Table = {
   systemctl: { check: systemctl, inert: true },
   journalctl: { check: journalctl },
   service: { check: service, inert: true },
-  ...each('rc-service', { check: (call) => (call.args.length === 2 && call.args[1]?.value === 'status' ? [] : service(call, undefined as never)), inert: true }),
+  ...each('rc-service', {
+    check: (call) =>
+      call.args.length === 2 && call.args[1]?.value === 'status'
+        ? []
+        : service(call, undefined as never),
+    inert: true,
+  }),
   'rc-status': reads('-alsruC --all --list --servicelist --runlevel --unused --crashed --manual'),
-  'rc-update': verbs({ read: { 'show': reads('-v') }, inert: true }),
-  ...each('sv s6-svstat supervisorctl initctl chkconfig pm2 monit', verbs({ read: { 'status list avail': reads('') }, inert: true })),
-  loginctl: verbs({ globals: '-alq --no-pager --no-legend', read: { 'list-sessions list-users list-seats session-status show-session user-status show-user seat-status show-seat': plain, '': plain }, inert: true }),
-  timedatectl: verbs({ globals: '-a --no-pager', read: { 'status show list-timezones timesync-status show-timesync': reads('-a -p: --all --value --monitor --property: --no-pager'), '': reads('') }, inert: true }),
-  hostnamectl: verbs({ globals: '--no-pager --static --transient --pretty -j --json:', read: { status: plain, '': reads('') }, inert: true }),
-  localectl: verbs({ globals: '--no-pager', read: { 'status list-locales list-keymaps list-x11-keymap-models list-x11-keymap-layouts': plain, '': reads('') }, inert: true }),
-  networkctl: verbs({ globals: '-as --all --no-pager --no-legend --full --json: -l', read: { 'list status lldp label cat': plain, '': reads('') }, inert: true }),
-  resolvectl: verbs({ globals: '-46 -i: --interface: --no-pager --legend: --json: -t: -p: --cache:', read: { 'status statistics query service tlsa dns domain default-route llmnr mdns dnssec dnsovertls nta show-cache show-server-state': reads('-46 -i: -t: --no-pager --legend: --json:', { also: (read, call) => (/ (dns|domain|default-route|llmnr|mdns|dnssec|dnsovertls|nta)$/.test(call.name) && read.operands.length > 1 ? [changes('resolvectl sets name servers')] : []) }), '': reads('') }, inert: true }),
+  'rc-update': verbs({ read: { show: reads('-v') }, inert: true }),
+  ...each(
+    'sv s6-svstat supervisorctl initctl chkconfig monit',
+    verbs({ read: { 'status list avail': reads('') }, inert: true }),
+  ),
+  loginctl: verbs({
+    globals: '-alq --no-pager --no-legend',
+    read: {
+      'list-sessions list-users list-seats session-status show-session user-status show-user seat-status show-seat':
+        plain,
+      '': plain,
+    },
+    inert: true,
+  }),
+  timedatectl: verbs({
+    globals: '-a --no-pager',
+    read: {
+      'status show list-timezones timesync-status show-timesync': reads(
+        '-a -p: --all --value --property: --no-pager',
+      ),
+      '': reads(''),
+    },
+    inert: true,
+  }),
+  hostnamectl: verbs({
+    globals: '--no-pager --static --transient --pretty -j --json:',
+    read: { status: plain, '': reads('') },
+    inert: true,
+  }),
+  localectl: verbs({
+    globals: '--no-pager',
+    read: {
+      'status list-locales list-keymaps list-x11-keymap-models list-x11-keymap-layouts': plain,
+      '': reads(''),
+    },
+    inert: true,
+  }),
+  networkctl: verbs({
+    globals: '-as --all --no-pager --no-legend --full --json: -l',
+    read: { 'list status lldp label cat': plain, '': reads('') },
+    inert: true,
+  }),
+  resolvectl: verbs({
+    globals: '-46 -i: --interface: --no-pager --legend: --json: -t: -p: --cache:',
+    read: {
+      'status statistics query service tlsa dns domain default-route llmnr mdns dnssec dnsovertls nta show-cache show-server-state':
+        reads('-46 -i: -t: --no-pager --legend: --json:', {
+          also: (read, call) =>
+            / (dns|domain|default-route|llmnr|mdns|dnssec|dnsovertls|nta)$/.test(call.name) &&
+            read.operands.length > 1
+              ? [changes('resolvectl sets name servers')]
+              : [],
+        }),
+      '': reads(''),
+    },
+    inert: true,
+  }),
   'systemd-resolve': reads('-46 --status --statistics -i: -t:'),
-  'systemd-analyze': verbs({ globals: '--user --system --no-pager --order --require --man: --generators: --from-pattern: --to-pattern: --fuzz: --json:', read: { 'time blame critical-chain plot dot dump unit-paths exit-status capability syscall-filter calendar timestamp timespan security verify cat-config unit-files fdstore': reads('--user --system --no-pager --iterations: --base-time: --fuzz: --threshold: --offline: --json: --man: --recursive-errors: --order --require --from-pattern: --to-pattern:'), '': reads('') } }),
+  'systemd-analyze': verbs({
+    globals:
+      '--user --system --no-pager --order --require --man: --generators: --from-pattern: --to-pattern: --fuzz: --json:',
+    read: {
+      'time blame critical-chain plot dot dump unit-paths exit-status capability syscall-filter calendar timestamp timespan security verify cat-config unit-files fdstore':
+        reads(
+          '--user --system --no-pager --iterations: --base-time: --fuzz: --threshold: --offline: --json: --man: --recursive-errors: --order --require --from-pattern: --to-pattern:',
+        ),
+      '': reads(''),
+    },
+  }),
   'systemd-cgls': reads('-al -u: --no-pager --all --full --unit: --user-unit: -k'),
-  'systemd-cgtop': reads('-bptcmikPr1 -n: -d: --batch --iterations: --depth: --raw --order: --recursive: --cpu?'),
+  'systemd-cgtop': reads(
+    '-bptcmikPr1 -n: -d: --batch --iterations: --depth: --raw --order: --recursive: --cpu?',
+    {
+      also: (read) =>
+        has(read, '-n', '--iterations', '-1') ? [] : [endless('systemd-cgtop repeats')],
+    },
+  ),
   'systemd-detect-virt': reads('-cvqr --container --vm --quiet --chroot --private-users --list'),
   'systemd-escape': reads('-pum --path --unescape --mangle --suffix: --template:'),
   'systemd-path': reads('--suffix:'),
   'systemd-delta': reads('-t: --type: --no-pager --diff:'),
-  'systemd-id128': verbs({ read: { 'machine-id boot-id new invocation-id show var-partition-uuid': reads('-pu') } }),
-  coredumpctl: verbs({ globals: '-q1r -n: --no-pager --no-legend --reverse -S: -U:', read: { 'list info': reads('-q1r -n: -S: -U: -F: --no-pager --no-legend --since: --until: --reverse --json:'), '': reads('') } }),
-  bootctl: verbs({ globals: '--no-pager', read: { 'status list is-installed': reads('--no-pager --json: -q'), '': reads('') } }),
-  busctl: verbs({ globals: '--user --system --no-pager --list --no-legend -l --full', read: { 'list tree status introspect get-property': reads('--no-pager -jl --json: --list --acquired --activatable --unique'), '': reads('') }, danger: [[/login1.*\b(Reboot|PowerOff|Halt|KExec)\b/i, 'stops or restarts the machine']] }),
-  'dbus-send': { check: (call) => [...dangerFindings(call, [[/login1\S*\.(Reboot|PowerOff|Halt|KExec)|Manager\.(Reboot|PowerOff)/i, 'stops or restarts the machine']]), changes('dbus-send calls another program')] },
-  gdbus: { check: (call) => [...dangerFindings(call, [[/login1\S*\.(Reboot|PowerOff|Halt|KExec)|Manager\.(Reboot|PowerOff)/i, 'stops or restarts the machine']]), changes('gdbus calls another program')] },
-  udevadm: verbs({ read: { info: reads('-q: -n: -p: --query: --name: --path: --attribute-walk --export --root --export-db --device-id-of-file: -x -a -e -r') } }),
+  'systemd-id128': verbs({
+    read: { 'machine-id boot-id new invocation-id show var-partition-uuid': reads('-pu') },
+  }),
+  coredumpctl: verbs({
+    globals: '-q1r -n: --no-pager --no-legend --reverse -S: -U:',
+    read: {
+      'list info': reads(
+        '-q1r -n: -S: -U: -F: --no-pager --no-legend --since: --until: --reverse --json:',
+      ),
+      '': reads(''),
+    },
+  }),
+  bootctl: verbs({
+    globals: '--no-pager',
+    read: { 'status list is-installed': reads('--no-pager --json: -q'), '': reads('') },
+  }),
+  busctl: verbs({
+    globals: '--user --system --no-pager --list --no-legend -l --full',
+    read: {
+      'list tree status introspect get-property': reads(
+        '--no-pager -jl --json: --list --acquired --activatable --unique',
+      ),
+      '': reads(''),
+    },
+    danger: [[/login1.*\b(Reboot|PowerOff|Halt|KExec)\b/i, 'stops or restarts the machine']],
+  }),
+  'dbus-send': {
+    check: (call) => [
+      ...dangerFindings(call, [
+        [
+          /login1\S*\.(Reboot|PowerOff|Halt|KExec)|Manager\.(Reboot|PowerOff)/i,
+          'stops or restarts the machine',
+        ],
+      ]),
+      changes('dbus-send calls another program'),
+    ],
+  },
+  gdbus: {
+    check: (call) => [
+      ...dangerFindings(call, [
+        [
+          /login1\S*\.(Reboot|PowerOff|Halt|KExec)|Manager\.(Reboot|PowerOff)/i,
+          'stops or restarts the machine',
+        ],
+      ]),
+      changes('gdbus calls another program'),
+    ],
+  },
+  udevadm: verbs({
+    read: {
+      info: reads(
+        '-q: -n: -p: --query: --name: --path: --attribute-walk --export --root --export-db --device-id-of-file: -x -a -e -r',
+      ),
+    },
+  }),
   oomctl: verbs({ globals: '--no-pager', read: { dump: reads('--no-pager'), '': reads('') } }),
-  chronyc: verbs({ globals: '-n46avc', read: { 'tracking sources sourcestats activity ntpdata serverstats clients rtcdata smoothing selectdata authdata': reads('-av') } }),
-  ntpq: reads('-pn46w -c:', { also: (read) => (has(read, '-c') && !/^(peers|associations|rv|readvar|pstats|sysinfo|sysstats|kerninfo|iostats)( |$)/.test(read.options.find((option) => option.name === '-c')?.value?.value ?? '') ? [changes('ntpq sends a command')] : []) }),
+  chronyc: verbs({
+    globals: '-n46avc',
+    read: {
+      'tracking sources sourcestats activity ntpdata serverstats clients rtcdata smoothing selectdata authdata':
+        reads('-av'),
+    },
+  }),
+  ntpq: reads('-pn46w -c:', {
+    also: (read) =>
+      has(read, '-c') &&
+      !/^(peers|associations|rv|readvar|pstats|sysinfo|sysstats|kerninfo|iostats)( |$)/.test(
+        read.options.find((option) => option.name === '-c')?.value?.value ?? '',
+      )
+        ? [changes('ntpq sends a command')]
+        : [],
+  }),
   ...each('ntpstat', reads('')),
-  'unattended-upgrade': reads('-dv --dry-run --debug --verbose', { also: (read) => (has(read, '--dry-run') ? [] : [changes('unattended-upgrade installs packages')]) }),
+  'unattended-upgrade': reads('-dv --dry-run --debug --verbose', {
+    also: (read) =>
+      has(read, '--dry-run') ? [] : [changes('unattended-upgrade installs packages')],
+  }),
 };

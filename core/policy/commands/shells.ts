@@ -22,7 +22,10 @@ const posixShell: Check = (call, shell) => {
     }
     if (/^--(version|help)$/.test(word)) return [];
     if (/^--(norc|noprofile|posix)$/.test(word)) continue;
-    if (/^[-+]o$|^-[a-z]*o$/.test(word) && /^(pipefail|errexit|nounset|noglob|posix)$/.test(call.args[at + 1]?.value ?? '')) {
+    if (
+      /^[-+]o$|^-[a-z]*o$/.test(word) &&
+      /^(pipefail|errexit|nounset|noglob|posix)$/.test(call.args[at + 1]?.value ?? '')
+    ) {
       if (word.slice(1, -1).includes('c')) inline = true;
       at++;
       continue;
@@ -31,7 +34,8 @@ const posixShell: Check = (call, shell) => {
     const letters = word.slice(1).replace(/[cs]/g, '');
     if (word.includes('c') && word.startsWith('-')) inline = true;
     if (letters.includes('n')) checkOnly = true;
-    if (!SHELL_FLAGS.test(letters) || letters.includes('l')) found.push(changes(`${call.name}: option ${word} is not known to be harmless`));
+    if (!SHELL_FLAGS.test(letters) || letters.includes('l'))
+      found.push(changes(`${call.name}: option ${word} is not known to be harmless`));
   }
   const [first, ...rest] = call.args.slice(at);
   if (inline) {
@@ -40,7 +44,12 @@ const posixShell: Check = (call, shell) => {
   }
   if (checkOnly && first && rest.length === 0) return [...found, ...readsFile(first, shell)];
   if (first && first.value !== '-' && !/^\/dev\/(stdin|fd\/0)$/.test(first.value)) {
-    return [...found, changes(`${call.name} runs the script ${shown(first)}`), ...readsFile(first, shell), ...shell.suspect(call.input.texts)];
+    return [
+      ...found,
+      changes(`${call.name} runs the script ${shown(first)}`),
+      ...readsFile(first, shell),
+      ...shell.suspect(call.input.texts),
+    ];
   }
   return [...found, ...fromInput(call, shell)];
 };
@@ -49,26 +58,47 @@ const posixShell: Check = (call, shell) => {
 function fromInput(call: Call, shell: Shell): Finding[] {
   const { input } = call;
   if (input.from === 'none') return [];
-  if (input.from === 'text' && input.texts.length === 1 && !(input.texts[0] as string).includes(HOLE)) {
+  if (
+    input.from === 'text' &&
+    input.texts.length === 1 &&
+    !(input.texts[0] as string).includes(HOLE)
+  ) {
     return shell.script(literal(input.texts[0] as string), [], { ...input, texts: [] });
   }
-  return [changes(`${call.name} runs what comes in on standard input`), ...shell.suspect(input.texts)];
+  return [
+    changes(`${call.name} runs what comes in on standard input`),
+    ...shell.suspect(input.texts),
+  ];
 }
 
 /** A shell of another grammar: never read-only, but searched for danger. */
 const otherShell: Check = (call, shell) => {
   if (call.args.length === 1 && call.args[0]?.value === '--version') return [];
-  return [changes(`${call.name} runs a script in another shell language`), ...shell.suspect([...call.args.map((arg) => arg.value), ...call.input.texts])];
+  return [
+    changes(`${call.name} runs a script in another shell language`),
+    ...shell.suspect([...call.args.map((arg) => arg.value), ...call.input.texts]),
+  ];
 };
 
 /** Interpreters: only their version is read-only; their code is searched for danger. */
 const interpreter: Check = (call, shell) => {
   const words = call.args.map((arg) => arg.value);
-  if (words.length === 1 && /^(--version|-V|-v|-VV|--help|-h|version)$/.test(words[0] as string)) {
-    return /^-v$/.test(words[0] as string) && /^(python|perl)/.test(call.name) && !/^perl/.test(call.name) ? [changes(`${call.name} -v starts an interpreter`)] : [];
+  if (
+    words.length === 1 &&
+    /^(--version|-version|-V|-v|-VV|--help|-h|version)$/.test(words[0] as string)
+  ) {
+    return /^-v$/.test(words[0] as string) &&
+      /^(python|perl)/.test(call.name) &&
+      !/^perl/.test(call.name)
+      ? [changes(`${call.name} -v starts an interpreter`)]
+      : [];
   }
   const code = words.map((word) => word.replaceAll(HOLE, ' '));
-  const secret = call.args.flatMap((arg) => (isKnown(arg) && !arg.value.startsWith('-') && !/\s/.test(arg.value) ? readsFile(arg, shell) : []));
+  const secret = call.args.flatMap((arg) =>
+    isKnown(arg) && !arg.value.startsWith('-') && !/\s/.test(arg.value)
+      ? readsFile(arg, shell)
+      : [],
+  );
   return [
     changes(`${call.name} runs a program`),
     ...shell.suspect([...code, ...call.input.texts]),
@@ -79,7 +109,8 @@ const interpreter: Check = (call, shell) => {
 
 /** Lists of words in code, as in `subprocess.run(['rm', '-rf', '/'])`, and calls that end the machine. */
 function languageDanger(code: string): Finding[] {
-  if (/\bos\.(reboot|kill\(-1)|\bRB_(AUTOBOOT|POWER_OFF)|syscall\W+(SYS_)?reboot/.test(code)) return [destroys('code that restarts the machine')];
+  if (/\bos\.(reboot|kill\(-1)|\bRB_(AUTOBOOT|POWER_OFF)|syscall\W+(SYS_)?reboot/.test(code))
+    return [destroys('code that restarts the machine')];
   return [];
 }
 
@@ -95,10 +126,15 @@ const evaluate: Check = (call, shell) => {
   return [changes('eval runs text as a command'), ...shell.script(joined, [], call.input)];
 };
 
-const later = (why: string): Check => (call, shell) => [
-  changes(`${call.name} ${why}`),
-  ...shell.suspect([...call.args.map((arg) => arg.value.replace(/^[\w-]+=/, '')), ...call.input.texts]),
-];
+const later =
+  (why: string): Check =>
+  (call, shell) => [
+    changes(`${call.name} ${why}`),
+    ...shell.suspect([
+      ...call.args.map((arg) => arg.value.replace(/^[\w-]+=/, '')),
+      ...call.input.texts,
+    ]),
+  ];
 
 const source: Check = (call, shell) => [
   changes(`${call.name} runs the file ${shown(call.args[0] ?? '')}`),
@@ -108,7 +144,8 @@ const source: Check = (call, shell) => [
 /** BusyBox and Toybox: the applet decides. */
 const multicall: Check = (call, shell) => {
   const read = readOptions(call.args, '--list --list-full --help', { stopAtOperand: true });
-  if (read.problems.length > 0) return read.problems.map((problem) => changes(`${call.name}: ${problem}`));
+  if (read.problems.length > 0)
+    return read.problems.map((problem) => changes(`${call.name}: ${problem}`));
   return read.operands.length === 0 ? [] : shell.argv(read.operands, call.input);
 };
 
@@ -125,8 +162,13 @@ export const shells: Table = {
   ...each('trap alias complete bind enable', { check: later('keeps a command for later') }),
   ...each('at batch', { check: later('runs commands later') }),
   ...each('make cmake ninja just task rake', { check: later('runs a build') }),
-  ...each('vi vim nvim view ex ed emacs nano pico micro helix hx', { check: later('is an editor that can write and run commands') }),
-  ...each('ansible ansible-playbook salt salt-call puppet chef-client pyinfra fab parallel pssh pdsh clush dsh', { check: later('runs commands on other machines') }),
+  ...each('vi vim nvim view ex ed emacs nano pico micro helix hx', {
+    check: later('is an editor that can write and run commands'),
+  }),
+  ...each(
+    'ansible ansible-playbook salt salt-call puppet chef-client pyinfra fab parallel pssh pdsh clush dsh',
+    { check: later('runs commands on other machines') },
+  ),
 };
 
 /** For tests and wrappers: a word that may be anything. */

@@ -44,7 +44,10 @@ function bare(sql: string): string | undefined {
 }
 
 const DANGER: readonly (readonly [RegExp, string])[] = [
-  [/\bdrop\s+(table|database|schema|tablespace|view|materialized\s+view|index|role|user|owned|function|sequence|extension|collection|keyspace|column|partition|trigger)\b/i, 'drops'],
+  [
+    /\bdrop\s+(table|database|schema|tablespace|view|materialized\s+view|index|role|user|owned|function|sequence|extension|collection|keyspace|column|partition|trigger)\b/i,
+    'drops',
+  ],
   [/\btruncate\b(?!\s*\(\s*[\w.]+\s*,)/i, 'truncates a table'],
   [/\bdelete\s+from\s+[\w."'`$]+\s*(;|$|returning\b)/i, 'deletes every row of a table'],
   [/\balter\s+table\b[^;]*\bdrop\b/i, 'drops a part of a table'],
@@ -56,7 +59,8 @@ const DANGER: readonly (readonly [RegExp, string])[] = [
 export function sqlFindings(sql: string): Finding[] {
   const found: Finding[] = [];
   const loose = sql.replace(/\/\*!?\d*|\*\/|--[^\n]*\n/g, ' ');
-  for (const [pattern, what] of DANGER) if (pattern.test(loose)) found.push(destroys(`SQL ${what}: ${shown(sql)}`));
+  for (const [pattern, what] of DANGER)
+    if (pattern.test(loose)) found.push(destroys(`SQL ${what}: ${shown(sql)}`));
   if (found.length > 0) return found;
   const text = bare(sql);
   if (text === undefined) return [changes(`SQL that is not understood: ${shown(sql)}`)];
@@ -67,20 +71,37 @@ export function sqlFindings(sql: string): Finding[] {
 function statementFindings(statement: string): Finding[] {
   if (statement === '') return [];
   if (SECRET.test(statement)) return [changes(`SQL reads what may be secret: ${shown(statement)}`)];
-  if (/^show\s+(grants|create\s+user)\b/i.test(statement)) return [changes('SQL shows privileges with password hashes')];
-  if (/^(show|describe|desc)\b/i.test(statement)) return /\binto\b|\(/i.test(statement) ? [changes(`SQL: ${shown(statement)}`)] : [];
+  if (/^show\s+(grants|create\s+user)\b/i.test(statement))
+    return [changes('SQL shows privileges with password hashes')];
+  if (/^(show|describe|desc)\b/i.test(statement))
+    return /\binto\b|\(/i.test(statement) ? [changes(`SQL: ${shown(statement)}`)] : [];
   if (/^pragma\b/i.test(statement)) {
-    const asks = /^pragma\s+(table_info|table_list|index_list|index_info|foreign_key_list|database_list|integrity_check|quick_check|page_count|page_size|freelist_count|compile_options|encoding|user_version|journal_mode|schema_version|foreign_keys)\s*(\(\s*[\w'"]+\s*\))?$/i;
-    return asks.test(statement) && !/(journal_mode|user_version|encoding|page_size|foreign_keys|schema_version)\s*\(/i.test(statement) ? [] : [changes(`SQL sets ${shown(statement)}`)];
+    const asks =
+      /^pragma\s+(table_info|table_list|index_list|index_info|foreign_key_list|database_list|integrity_check|quick_check|page_count|page_size|freelist_count|compile_options|encoding|user_version|journal_mode|schema_version|foreign_keys)\s*(\(\s*[\w'"]+\s*\))?$/i;
+    return asks.test(statement) &&
+      !/(journal_mode|user_version|encoding|page_size|foreign_keys|schema_version)\s*\(/i.test(
+        statement,
+      )
+      ? []
+      : [changes(`SQL sets ${shown(statement)}`)];
   }
-  const question = statement.replace(/^explain\s*(\([^)]*\)\s*)?((analyze|verbose|extended|format\s*=?\s*\w+|query\s+plan)\s+)*/i, '');
-  if (/\banalyze\b/i.test(statement.slice(0, statement.length - question.length)) && !/^(select|with|values|table)\b/i.test(question)) return [changes(`SQL runs what it explains: ${shown(statement)}`)];
-  if (!/^\(*\s*(select|with|values|table)\b/i.test(question)) return [changes(`SQL that is not a question: ${shown(statement)}`)];
+  const question = statement.replace(
+    /^explain\s*(\([^)]*\)\s*)?((analyze|verbose|extended|format\s*=?\s*\w+|query\s+plan)\s+)*/i,
+    '',
+  );
+  if (
+    /\banalyze\b/i.test(statement.slice(0, statement.length - question.length)) &&
+    !/^(select|with|values|table)\b/i.test(question)
+  )
+    return [changes(`SQL runs what it explains: ${shown(statement)}`)];
+  if (!/^\(*\s*(select|with|values|table)\b/i.test(question))
+    return [changes(`SQL that is not a question: ${shown(statement)}`)];
   const writes = WRITING.exec(question);
   if (writes) return [changes(`SQL holds ${writes[0]}: ${shown(statement)}`)];
   for (const [, name = ''] of question.matchAll(/([\w.]+)\s*\(/g)) {
     const plain = name.toLowerCase().replace(/^pg_catalog\./, '');
-    if (!FUNCTIONS.has(plain) && !/^\d+$/.test(plain)) return [changes(`SQL calls ${shown(name)}, which is not known to be harmless`)];
+    if (!FUNCTIONS.has(plain) && !/^\d+$/.test(plain))
+      return [changes(`SQL calls ${shown(name)}, which is not known to be harmless`)];
   }
   return /@@?\w+\s*:?=/.test(question) ? [changes(`SQL sets a variable: ${shown(statement)}`)] : [];
 }

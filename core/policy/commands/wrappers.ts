@@ -1,5 +1,5 @@
 /** Programs that run another command; that command decides (P3). */
-import { changes, HOLE, isKnown, literal, NO_INPUT, shown } from '../model.ts';
+import { changes, endless, HOLE, isKnown, literal, NO_INPUT, shown } from '../model.ts';
 import type { Arg, Call, Check, Finding, Input, Shell } from '../model.ts';
 import { environmentNameHarmless } from '../shell/assignments.ts';
 import { has, readOptions, valuesOf } from './options.ts';
@@ -22,34 +22,61 @@ export function wraps(spec: string, how: Wraps = {}): { check: Check } {
     check: (call, shell) => {
       const read = readOptions(call.args, spec, { stopAtOperand: true });
       const command = read.operands.slice(how.skip ?? 0);
-      const own = [...problems(call.name, read), ...(how.also ? [changes(`${call.name} ${how.also}`)] : [])];
-      if (command.length === 0) return [...own, ...(how.alone?.(call) ?? [changes(`${call.name} without a command`)])];
+      const own = [
+        ...problems(call.name, read),
+        ...(how.also ? [changes(`${call.name} ${how.also}`)] : []),
+      ];
+      if (command.length === 0)
+        return [...own, ...(how.alone?.(call) ?? [changes(`${call.name} without a command`)])];
       return [...own, ...shell.argv(command, call.input)];
     },
   };
 }
 
 /** Leading `NAME=VALUE` words taken off; those that can change how the command runs are findings. */
-export function withoutAssignments(words: readonly Arg[], name: string): { rest: readonly Arg[]; found: Finding[] } {
+export function withoutAssignments(
+  words: readonly Arg[],
+  name: string,
+): { rest: readonly Arg[]; found: Finding[] } {
   const found: Finding[] = [];
   let at = 0;
   for (; at < words.length; at++) {
     const match = /^([A-Za-z_]\w*)=(.*)$/s.exec((words[at] as Arg).value);
     if (!match) break;
-    const harmless = environmentNameHarmless(match[1] as string) && isKnown(words[at] as Arg) && !/^\/|\.\./.test(match[2] as string);
+    const harmless =
+      environmentNameHarmless(match[1] as string) &&
+      isKnown(words[at] as Arg) &&
+      !/^\/|\.\./.test(match[2] as string);
     if (!harmless) found.push(changes(`${name} runs a command with ${match[1]} set`));
   }
   return { rest: words.slice(at), found };
 }
 
 const sudo: Check = (call, shell) => {
-  const read = readOptions(call.args, '-AEHnPSkKvVlU: -g: -p: -u: -C: -T: -r: -t: -h: -i --user: --group: --non-interactive --preserve-env --set-home --stdin --login --list --version --help --chdir: -D:', { stopAtOperand: true });
+  const read = readOptions(
+    call.args,
+    '-AEHnPSkKvVl -U: -g: -p: -u: -C: -T: -r: -t: -h: -i --user: --group: --non-interactive --preserve-env --set-home --stdin --login --list --version --help --chdir: -D:',
+    { stopAtOperand: true },
+  );
   const found = problems(call.name, read);
-  if (has(read, '-l', '--list', '-V', '--version', '--help')) return [...found, ...(read.operands.length > 0 && !has(read, '-l', '--list') ? [changes('sudo: too many words')] : [])];
+  if (has(read, '-l', '--list', '-V', '--version', '--help'))
+    return [
+      ...found,
+      ...(read.operands.length > 0 && !has(read, '-l', '--list')
+        ? [changes('sudo: too many words')]
+        : []),
+    ];
   const { rest, found: set } = withoutAssignments(read.operands, call.name);
   if (rest.length === 0) {
-    if (has(read, '-i', '--login')) return [...found, changes('sudo starts a shell'), ...shell.suspect(call.input.texts)];
-    return [...found, ...set, ...(has(read, '-v') && !has(read, '-k', '-K') ? [changes('sudo -v renews a ticket')] : [changes('sudo without a command')])];
+    if (has(read, '-i', '--login'))
+      return [...found, changes('sudo starts a shell'), ...shell.suspect(call.input.texts)];
+    return [
+      ...found,
+      ...set,
+      ...(has(read, '-v') && !has(read, '-k', '-K')
+        ? [changes('sudo -v renews a ticket')]
+        : [changes('sudo without a command')]),
+    ];
   }
   return [...found, ...set, ...shell.argv(rest, call.input)];
 };
@@ -57,44 +84,77 @@ const sudo: Check = (call, shell) => {
 const env: Check = (call, shell) => {
   const split = call.args.findIndex((arg) => /^(-[iv0]*S|--split-string)/.test(arg.value));
   if (split >= 0) {
-    const texts = call.args.slice(split).map((arg) => arg.value.replace(/^(-[iv0]*S|--split-string=?)/, ''));
+    const texts = call.args
+      .slice(split)
+      .map((arg) => arg.value.replace(/^(-[iv0]*S|--split-string=?)/, ''));
     const joined = literal(texts.join(' '));
-    return [changes('env -S splits a text into a command'), ...shell.script(joined, [], call.input)];
+    return [
+      changes('env -S splits a text into a command'),
+      ...shell.script(joined, [], call.input),
+    ];
   }
-  const read = readOptions(call.args, '-i0v -u: -C: --ignore-environment --unset: --null --chdir: --debug --help --version', { stopAtOperand: true });
+  const read = readOptions(
+    call.args,
+    '-i0v -u: -C: --ignore-environment --unset: --null --chdir: --debug --help --version',
+    { stopAtOperand: true },
+  );
   const operands = read.operands[0]?.value === '-' ? read.operands.slice(1) : read.operands;
   const { rest, found } = withoutAssignments(operands, 'env');
   const own = [...problems('env', read), ...found];
-  for (const directory of valuesOf(read, '-C', '--chdir')) (shell.directories as Set<string>).add(directory.value);
+  for (const directory of valuesOf(read, '-C', '--chdir'))
+    (shell.directories as Set<string>).add(directory.value);
   return rest.length === 0 ? own : [...own, ...shell.argv(rest, call.input)];
 };
 
 const su: Check = (call, shell) => {
   const words = call.args.filter((arg) => arg.value !== '-');
-  const read = readOptions(words, '-lmp -c: -s: -g: -G: -u: --login --command: --shell: --group: --preserve-environment --user:', {});
+  const read = readOptions(
+    words,
+    '-lmp -c: -s: -g: -G: -u: --login --command: --shell: --group: --preserve-environment --user:',
+    {},
+  );
   const found = problems(call.name, read);
   const scripts = valuesOf(read, '-c', '--command');
   for (const value of valuesOf(read, '-s', '--shell')) {
-    if (!/^(\/usr)?\/bin\/(ba|da)?sh$/.test(value.value)) found.push(changes(`${call.name} starts ${shown(value)}`));
+    if (!/^(\/usr)?\/bin\/(ba|da)?sh$/.test(value.value))
+      found.push(changes(`${call.name} starts ${shown(value)}`));
   }
   if (scripts.length > 0) {
     const rest = read.operands.slice(1);
     return [...found, ...scripts.flatMap((script) => shell.script(script, rest, call.input))];
   }
-  if (call.name === 'runuser' && has(read, '-u', '--user') && read.operands.length > 0) return [...found, ...shell.argv(read.operands, call.input)];
-  return [...found, changes(`${call.name} starts a shell`), ...shell.suspect([...call.args.map((arg) => arg.value), ...call.input.texts])];
+  if (call.name === 'runuser' && has(read, '-u', '--user') && read.operands.length > 0)
+    return [...found, ...shell.argv(read.operands, call.input)];
+  return [
+    ...found,
+    changes(`${call.name} starts a shell`),
+    ...shell.suspect([...call.args.map((arg) => arg.value), ...call.input.texts]),
+  ];
 };
 
 /** Words that `xargs` puts in are what comes in on its standard input. */
 const xargs: Check = (call, shell) => {
-  const read = readOptions(call.args, '-0rtx -n: -P: -L: -l? -I: -i? -d: -E: -s: -a:@ --null --no-run-if-empty --max-args: --max-procs: --max-lines? --replace? --delimiter: --max-chars: --arg-file:@ --verbose --exit', { stopAtOperand: true });
+  const read = readOptions(
+    call.args,
+    '-0rtx -n: -P: -L: -l? -I: -i? -d: -E: -s: -a:@ --null --no-run-if-empty --max-args: --max-procs: --max-lines? --replace? --delimiter: --max-chars: --arg-file:@ --verbose --exit',
+    { stopAtOperand: true },
+  );
   const found = problems('xargs', read);
   const replace = read.options.find((option) => /^(-I|-i|--replace)$/.test(option.name));
   const mark = replace ? (replace.value?.value ?? '{}') : undefined;
   const kind = call.input.output;
   const command = read.operands.length > 0 ? read.operands : [literal('echo')];
   const words: Arg[] = mark
-    ? command.map((arg) => (mark !== '' && arg.value.includes(mark) ? { ...arg, value: arg.value.replaceAll(mark, HOLE), holes: [...arg.holes, kind], guess: arg.value } : arg))
+    ? command.map((arg) =>
+        mark !== '' && arg.value.includes(mark)
+          ? {
+              ...arg,
+              value: arg.value.replaceAll(mark, HOLE),
+              holes: [...arg.holes, kind],
+              guess: arg.value,
+            }
+          : arg,
+      )
     : [...command, { value: HOLE, splits: true, glob: false, holes: [kind] }];
   return [...found, ...shell.argv(words, NO_INPUT), ...piped(command, call.input, shell)];
 };
@@ -105,16 +165,24 @@ function piped(command: readonly Arg[], input: Input, shell: Shell): Finding[] {
   const name = command[0]?.value ?? '';
   const tail = command.map((arg) => arg.value).join(' ');
   const joined = input.texts.map((text) => `${tail} ${text}`);
-  const runs = /(^|\/)(sudo|env|sh|bash|dash|ash|zsh|eval|nice|timeout|nohup|time|xargs)$/.test(name) || /\bsh -c\b/.test(tail);
+  const runs =
+    /(^|\/)(sudo|env|sh|bash|dash|ash|zsh|eval|nice|timeout|nohup|time|xargs)$/.test(name) ||
+    /\bsh -c\b/.test(tail);
   return [...shell.suspect(joined), ...(runs ? shell.suspect(input.texts) : [])];
 }
 
 /** `watch` hands its words to `sh -c`, joined by blanks, again and again. */
 const watch: Check = (call, shell) => {
-  const read = readOptions(call.args, '-n: -d? -tbegcwxp -q: --interval: --differences? --no-title --beep --errexit --chgexit --color --no-color --no-wrap --exec --precise --equexit: --help --version', { stopAtOperand: true });
-  if (read.operands.length === 0) return [...problems('watch', read), changes('watch without a command')];
-  if (has(read, '-x', '--exec')) return [...problems('watch', read), ...shell.argv(read.operands, NO_INPUT)];
-  return [...problems('watch', read), ...shell.script(joinedWords(read.operands), [], NO_INPUT)];
+  const read = readOptions(
+    call.args,
+    '-n: -d? -tbegcwxpq --interval: --differences? --no-title --beep --errexit --chgexit --color --no-color --no-wrap --exec --precise --equexit: --help --version',
+    { stopAtOperand: true },
+  );
+  if (read.operands.length === 0)
+    return [...problems('watch', read), changes('watch without a command')];
+  const own = [...problems('watch', read), endless('watch repeats a command')];
+  if (has(read, '-x', '--exec')) return [...own, ...shell.argv(read.operands, NO_INPUT)];
+  return [...own, ...shell.script(joinedWords(read.operands), [], NO_INPUT)];
 };
 
 /** Words as one text, as `ssh` and `watch` send them. */
@@ -133,31 +201,60 @@ const SSH_SETTINGS =
   /^(ConnectTimeout|ConnectionAttempts|BatchMode|ServerAlive(Interval|CountMax)|LogLevel|Port|User|AddressFamily|Compression|NumberOfPasswordPrompts|PasswordAuthentication|PreferredAuthentications|PubkeyAuthentication|IdentitiesOnly|IdentityFile|RequestTTY|HostKeyAlgorithms|ConnectTimeout|TCPKeepAlive|ForwardX11|ForwardAgent=no|ClearAllForwardings|UserKnownHostsFile=\/dev\/null|StrictHostKeyChecking=(yes|ask))\b/i;
 
 const ssh: Check = (call, shell) => {
-  const read = readOptions(call.args, '-46aCknqTtvx -p: -l: -i: -o: -F: -J: -c: -m: -b: -B: -e: -V', { stopAtOperand: true });
+  const read = readOptions(
+    call.args,
+    '-46aCknqTtvx -p: -l: -i: -o: -F: -J: -c: -m: -b: -B: -e: -V',
+    { stopAtOperand: true },
+  );
   const found = problems('ssh', read);
   if (has(read, '-V')) return found;
   for (const value of valuesOf(read, '-o')) {
     if (!SSH_SETTINGS.test(value.value.replace(/\s+/, '=')) || !isKnown(value)) {
-      found.push(changes(`ssh: setting ${shown(value)} is not known to be harmless`), ...shell.suspect([value.value.replace(/^\w+[= ]/, '')]));
+      found.push(
+        changes(`ssh: setting ${shown(value)} is not known to be harmless`),
+        ...shell.suspect([value.value.replace(/^\w+[= ]/, '')]),
+      );
     }
   }
-  if (has(read, '-F')) found.push(changes('ssh reads another configuration, which may run commands'));
+  if (has(read, '-F'))
+    found.push(changes('ssh reads another configuration, which may run commands'));
   const [host, ...words] = read.operands;
   if (!host || host.value.startsWith('-')) return [...found, changes('ssh without a host')];
-  if (words.length === 0) return [...found, changes('ssh opens a shell on another machine'), ...shell.suspect(call.input.texts)];
+  if (words.length === 0)
+    return [
+      ...found,
+      changes('ssh opens a shell on another machine'),
+      ...shell.suspect(call.input.texts),
+    ];
   return [...found, ...shell.script(joinedWords(words), [], call.input)];
+};
+
+/** A time limit ends what would not end by itself. */
+const timeout: Check = (call, shell) => {
+  const limited = wraps(
+    '-s: -k: -vpf --signal: --kill-after: --foreground --preserve-status --verbose',
+    { skip: 1 },
+  ).check(call, shell);
+  const zero = call.args.some((arg) => /^0+[smhd]?$|^inf/.test(arg.value));
+  return zero ? limited : limited.filter((finding) => !finding.endless);
 };
 
 /** `command`, `builtin`, `exec`: the shell's own wrappers. */
 const command: Check = (call, shell) => {
   const read = readOptions(call.args, '-pvV', { stopAtOperand: true });
   if (has(read, '-v', '-V')) return problems('command', read);
-  return [...problems('command', read), ...(read.operands.length > 0 ? shell.argv(read.operands, call.input) : [])];
+  return [
+    ...problems('command', read),
+    ...(read.operands.length > 0 ? shell.argv(read.operands, call.input) : []),
+  ];
 };
 
 const exec: Check = (call, shell) => {
   const read = readOptions(call.args, '', { stopAtOperand: true });
-  return [...problems('exec', read), ...(read.operands.length > 0 ? shell.argv(read.operands, call.input) : [])];
+  return [
+    ...problems('exec', read),
+    ...(read.operands.length > 0 ? shell.argv(read.operands, call.input) : []),
+  ];
 };
 
 export const wrappers: Table = {
@@ -172,18 +269,29 @@ export const wrappers: Table = {
   builtin: wraps('', { alone: () => [] }),
   nice: wraps('-n: -# --adjustment:', { alone: () => [] }),
   ionice: wraps('-t -c: -n: --class: --classdata: --ignore', { alone: () => [] }),
-  timeout: wraps('-s: -k: -vpf --signal: --kill-after: --foreground --preserve-status --verbose', { skip: 1 }),
+  timeout: { check: timeout },
   nohup: wraps(''),
   stdbuf: wraps('-i: -o: -e: --input: --output: --error:'),
   unbuffer: wraps(''),
   chrt: wraps('-bfior -v', { skip: 1 }),
-  numactl: wraps('-HsN: -m: -i: --hardware --show', { alone: () => [] }),
+  numactl: wraps('-Hs -N: -m: -i: --hardware --show', { alone: () => [] }),
   setsid: wraps('-w --wait'),
   time: wraps('-pv -f: --portability --verbose --format:'),
-  nsenter: wraps('-t: -a -m -u -i -n -p -C -U -T --target: --all --mount --uts --ipc --net --pid --cgroup --user --time'),
-  ...each('chroot arch-chroot', wraps('--userspec: --groups:', { skip: 1, also: 'runs a command below another root' })),
+  nsenter: wraps(
+    '-t: -a -m -u -i -n -p -C -U -T --target: --all --mount --uts --ipc --net --pid --cgroup --user --time',
+  ),
+  ...each(
+    'chroot arch-chroot',
+    wraps('--userspec: --groups:', { skip: 1, also: 'runs a command below another root' }),
+  ),
   ...each('flock', wraps('-enosux -w: -E:', { skip: 1, also: 'takes a lock' })),
-  ...each('strace ltrace perf valgrind script systemd-run systemd-inhibit dbus-run-session dumb-init tini catchsegv setarch linux32 linux64 capsh setpriv unshare bwrap firejail proot fakeroot faketime tsp nohup-run start-stop-daemon screen tmux byobu zellij daemonize s6-setuidgid chpst gosu su-exec runcon sg newgrp pkexec run0 systemd-nspawn torsocks proxychains proxychains4 ts detach entr inotifywait', {
-    check: (call, shell) => [changes(`${call.name} runs a command in its own way`), ...shell.suspect([...call.args.map((arg) => arg.value), ...call.input.texts])],
-  }),
+  ...each(
+    'strace ltrace perf valgrind script systemd-run systemd-inhibit dbus-run-session dumb-init tini catchsegv setarch linux32 linux64 capsh setpriv unshare bwrap firejail proot fakeroot faketime tsp nohup-run start-stop-daemon screen tmux byobu zellij daemonize s6-setuidgid chpst gosu su-exec runcon sg newgrp pkexec run0 systemd-nspawn torsocks proxychains proxychains4 ts detach entr inotifywait',
+    {
+      check: (call, shell) => [
+        changes(`${call.name} runs a command in its own way`),
+        ...shell.suspect([...call.args.map((arg) => arg.value), ...call.input.texts]),
+      ],
+    },
+  ),
 };

@@ -34,6 +34,10 @@ export function environmentNameHarmless(name: string): boolean {
 
 /** A locale or zone names a file below the system's own directories; one with a slash in front could name any. */
 function harmlessValue(assignment: Assignment): boolean {
-  return assignment.value.type === 'Word' && !assignment.value.parts && /^[\w:.+,/@=-]*$/.test(assignment.value.value) &&
-    !/^\/|^:?\/|\.\./.test(assignment.value.value);
+  return (
+    assignment.value.type === 'Word' &&
+    !assignment.value.parts &&
+    /^[\w:.+,/@=-]*$/.test(assignment.value.value) &&
+    !/^\/|^:?\/|\.\./.test(assignment.value.value)
+  );
 }

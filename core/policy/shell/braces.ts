@@ -33,7 +33,8 @@ function findOpen(raw: string): { start: number; end: number; inner: string } | 
     const char = raw[at];
     if (char === '\\') at++;
     else if (char === "'" || char === '"' || char === '`') at = skipTo(raw, at, char);
-    else if (char === '$' && (raw[at + 1] === '{' || raw[at + 1] === '(')) at = matching(raw, at + 1);
+    else if (char === '$' && (raw[at + 1] === '{' || raw[at + 1] === '('))
+      at = matching(raw, at + 1);
     else if (char === '{') {
       const end = matching(raw, at);
       const inner = raw.slice(at + 1, end);
@@ -87,9 +88,10 @@ function sequence(inner: string): string[] | undefined {
   const from = numbers ? Number(numbers[1]) : (letters?.[1] as string).charCodeAt(0);
   const to = numbers ? Number(numbers[2]) : (letters?.[2] as string).charCodeAt(0);
   const step = Math.max(1, Math.abs(Number(numbers?.[3] ?? 1))) * (from <= to ? 1 : -1);
-  const width = numbers && [numbers[1], numbers[2]].some((text) => /^-?0\d/.test(text ?? ''))
-    ? Math.max((numbers[1] as string).length, (numbers[2] as string).length)
-    : 0;
+  const width =
+    numbers && [numbers[1], numbers[2]].some((text) => /^-?0\d/.test(text ?? ''))
+      ? Math.max((numbers[1] as string).length, (numbers[2] as string).length)
+      : 0;
   const out: string[] = [];
   for (let at = from; step > 0 ? at <= to : at >= to; at += step) {
     if (out.length >= MAX_WORDS) return undefined;

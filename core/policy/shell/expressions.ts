@@ -1,12 +1,21 @@
 /** Expressions that Bash evaluates by itself: arithmetic, `[[ ]]`, `${…}`. What they evaluate again is a way to run commands. */
 import { changes, isKnown, shown } from '../model.ts';
 import type { Arg, Finding } from '../model.ts';
-import type { ArithmeticExpression, ParameterExpansionPart, TestExpression, Word } from './parse.ts';
+import type {
+  ArithmeticExpression,
+  ParameterExpansionPart,
+  TestExpression,
+  Word,
+} from './parse.ts';
 
 type Numeric = (name: string) => boolean;
 
 /** Arithmetic: numbers alone are harmless, and variables that can only be numbers. Names are evaluated again by Bash. */
-export function arithmeticFindings(expression: ArithmeticExpression | undefined, numeric: Numeric, command: boolean): Finding[] {
+export function arithmeticFindings(
+  expression: ArithmeticExpression | undefined,
+  numeric: Numeric,
+  command: boolean,
+): Finding[] {
   if (!expression) return command ? [] : [changes('arithmetic that could not be read')];
   switch (expression.type) {
     case 'ArithmeticWord': {
@@ -20,11 +29,16 @@ export function arithmeticFindings(expression: ArithmeticExpression | undefined,
     case 'ArithmeticGroup':
       return arithmeticFindings(expression.expression, numeric, command);
     case 'ArithmeticUnary':
-      if (/^(\+\+|--)$/.test(expression.operator)) return [changes('arithmetic changes a variable')];
+      if (/^(\+\+|--)$/.test(expression.operator))
+        return [changes('arithmetic changes a variable')];
       return arithmeticFindings(expression.operand, numeric, command);
     case 'ArithmeticBinary':
-      if (/(?<![<>=!])=$/.test(expression.operator)) return [changes('arithmetic changes a variable')];
-      return [...arithmeticFindings(expression.left, numeric, command), ...arithmeticFindings(expression.right, numeric, command)];
+      if (/(?<![<>=!])=$/.test(expression.operator))
+        return [changes('arithmetic changes a variable')];
+      return [
+        ...arithmeticFindings(expression.left, numeric, command),
+        ...arithmeticFindings(expression.right, numeric, command),
+      ];
     case 'ArithmeticTernary':
       return [expression.test, expression.consequent, expression.alternate].flatMap((part) =>
         arithmeticFindings(part, numeric, command),
@@ -37,9 +51,11 @@ export function arithmeticFindings(expression: ArithmeticExpression | undefined,
 /** `${…}`: plain ones, lengths, literal patterns and defaults are harmless; what is evaluated again or assigns is not. */
 export function parameterFindings(part: ParameterExpansionPart, numeric: Numeric): Finding[] {
   const what = shown(part.text);
-  if (!/^(\w+|[@*#?$!-])$/.test(part.parameter)) return [changes(`an expansion that no rule names: ${what}`)];
+  if (!/^(\w+|[@*#?$!-])$/.test(part.parameter))
+    return [changes(`an expansion that no rule names: ${what}`)];
   if (part.prefix === '!') return [changes(`indirect expansion ${what}`)];
-  if (part.index && !/^(@|\*|\d+)$/.test(part.index.text)) return [changes(`${what} evaluates an index`)];
+  if (part.index && !/^(@|\*|\d+)$/.test(part.index.text))
+    return [changes(`${what} evaluates an index`)];
   const operation = part.operation;
   if (!operation) return [];
   switch (operation.type) {
@@ -49,13 +65,20 @@ export function parameterFindings(part: ParameterExpansionPart, numeric: Numeric
     case 'Remove':
       return operandFindings(operation.operand, what);
     case 'Replace':
-      return [...operandFindings(operation.pattern, what), ...operandFindings(operation.replacement, what)];
+      return [
+        ...operandFindings(operation.pattern, what),
+        ...operandFindings(operation.replacement, what),
+      ];
     case 'CaseModification':
       return operation.operand ? operandFindings(operation.operand, what) : [];
     case 'Slice': {
       const number = (word: Word | undefined): boolean =>
-        word === undefined || /^\s*\(?-?\d+\)?\s*$/.test(word.text) || numeric(word.text.replace(/^\$/, ''));
-      return number(operation.offset) && number(operation.length) ? [] : [changes(`${what} evaluates arithmetic`)];
+        word === undefined ||
+        /^\s*\(?-?\d+\)?\s*$/.test(word.text) ||
+        numeric(word.text.replace(/^\$/, ''));
+      return number(operation.offset) && number(operation.length)
+        ? []
+        : [changes(`${what} evaluates arithmetic`)];
     }
     case 'Transform':
     case 'Names':
@@ -70,7 +93,9 @@ export function parameterFindings(part: ParameterExpansionPart, numeric: Numeric
 
 /** Operands hold text, quoted or not, or plain variables; nothing that runs. */
 function operandFindings(operand: Word, what: string): Finding[] {
-  return /\$\(|`|<\(|>\(|\$\{[^}]*[^\w}#%][^}]*\}/.test(operand.text) ? [changes(`a substitution inside ${what}`)] : [];
+  return /\$\(|`|<\(|>\(|\$\{[^}]*[^\w}#%][^}]*\}/.test(operand.text)
+    ? [changes(`a substitution inside ${what}`)]
+    : [];
 }
 
 const NUMERIC = /^-(eq|ne|lt|le|gt|ge)$/;
@@ -95,9 +120,19 @@ export function testFindings(expression: TestExpression, read: (word: Word) => A
       if (!NUMERIC.test(expression.operator)) return inner;
       const numbers = words.every((word) => {
         const arg = read(word);
-        return (isKnown(arg) && /^-?\d{1,18}$/.test(arg.value)) || /^\$[#?$]$|^\$\{#\w+\}$/.test(word.text);
+        return (
+          (isKnown(arg) && /^-?\d{1,18}$/.test(arg.value)) ||
+          /^\$[#?$]$|^\$\{#\w+\}$/.test(word.text)
+        );
       });
-      return numbers ? inner : [...inner, changes(`[[ ${expression.operator} ]] evaluates ${shown(words.map((word) => word.text).join(' '))}`)];
+      return numbers
+        ? inner
+        : [
+            ...inner,
+            changes(
+              `[[ ${expression.operator} ]] evaluates ${shown(words.map((word) => word.text).join(' '))}`,
+            ),
+          ];
     }
     default: {
       const never: never = expression;
@@ -107,5 +142,7 @@ export function testFindings(expression: TestExpression, read: (word: Word) => A
 }
 
 function wordFindings(word: Word): Finding[] {
-  return (word.parts ?? []).flatMap((part) => (part.type === 'ParameterExpansion' ? parameterFindings(part, () => false) : []));
+  return (word.parts ?? []).flatMap((part) =>
+    part.type === 'ParameterExpansion' ? parameterFindings(part, () => false) : [],
+  );
 }

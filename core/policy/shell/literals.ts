@@ -11,16 +11,34 @@ const DANGEROUS =
 
 /** Statements of SQL that destroy, and the best-known calls of scripting languages that do. */
 const TEXT_DANGERS: readonly [RegExp, string][] = [
-  [/\bdrop\s+(table|database|schema|index|view|tablespace|role|user|collection|keyspace|materialized\s+view|owned)\b/i, 'drops a database object'],
+  [
+    /\bdrop\s+(table|database|schema|index|view|tablespace|role|user|collection|keyspace|materialized\s+view|owned)\b/i,
+    'drops a database object',
+  ],
   [/\btruncate\s+(table\s+)?["'`\w.]+/i, 'truncates a table'],
   [/\bflush(all|db)\b/i, 'empties a Redis database'],
-  [/\b(rmtree|rm_rf|remove_dir_all|removedirs|remove_entry_secure|rmSync|rmdirSync)\b|\bfs\.(promises\.)?rm\b[^)]*recursive|File::Path|FileUtils\.(rm_r|remove_dir)|deltree|\bRemoveAll\b/, 'deletes recursively'],
+  [
+    /\b(rmtree|rm_rf|remove_dir_all|removedirs|remove_entry_secure|rmSync|rmdirSync)\b|\bfs\.(promises\.)?rm\b[^)]*recursive|File::Path|FileUtils\.(rm_r|remove_dir)|deltree|\bRemoveAll\b/,
+    'deletes recursively',
+  ],
   [/:\s*\(\s*\)\s*\{\s*:\s*\|\s*:?/, 'fork bomb'],
-  [/\bwhile\s*\(?\s*(1|true|:)\s*\)?\s*[:;{]?\s*(do\s+)?(os\.)?fork\b|\bfork\s*(\(\s*\))?\s*while\b|\bfork\s+until\b/, 'fork bomb'],
-  [/\/dev\/(sd[a-z]|nvme\d|vd[a-z]|hd[a-z]|mmcblk\d|xvd[a-z])\w*['"]?\s*,\s*['"](w|a|r\+|\+)/, 'writes to a disk'],
-  [/open\w*\s*\(?\s*['"][^'"]*(\/etc\/g?shadow|\/\.ssh\/id_(rsa|dsa|ecdsa|ed25519))(?!\.pub)/i, 'reads a private key or password file'],
+  [
+    /\bwhile\s*\(?\s*(1|true|:)\s*\)?\s*[:;{]?\s*(do\s+)?(os\.)?fork\b|\bfork\s*(\(\s*\))?\s*while\b|\bfork\s+until\b/,
+    'fork bomb',
+  ],
+  [
+    /\/dev\/(sd[a-z]|nvme\d|vd[a-z]|hd[a-z]|mmcblk\d|xvd[a-z])\w*['"]?\s*,\s*['"](w|a|r\+|\+)/,
+    'writes to a disk',
+  ],
+  [
+    /open\w*\s*\(?\s*['"][^'"]*(\/etc\/g?shadow|\/\.ssh\/id_(rsa|dsa|ecdsa|ed25519))(?!\.pub)/i,
+    'reads a private key or password file',
+  ],
   [/>\s*\/dev\/(sd|nvme|vd|hd|mmcblk|xvd|mapper|md|dm-)/, 'writes to a disk'],
-  [/\b(read_text|readFileSync|file_get_contents|slurp|File\.read|IO\.read|readlines)\b[^)]*(\/etc\/g?shadow|id_(rsa|ed25519|ecdsa|dsa)|privkey)/i, 'reads a private key or password file'],
+  [
+    /\b(read_text|readFileSync|file_get_contents|slurp|File\.read|IO\.read|readlines)\b[^)]*(\/etc\/g?shadow|id_(rsa|ed25519|ecdsa|dsa)|privkey)/i,
+    'reads a private key or password file',
+  ],
 ];
 
 /** Positions that are tried in one text before it counts as too full of danger to tell. */
@@ -28,7 +46,9 @@ const MAX_POSITIONS = 4000;
 
 /** Looks for destructive commands anywhere in a text, whatever it is. `judge` judges words as a command. */
 export function dangerIn(text: string, judge: (args: readonly Arg[]) => Finding[]): Finding[] {
-  const found: Finding[] = TEXT_DANGERS.flatMap(([pattern, reason]) => (pattern.test(text) ? [destroys(reason)] : []));
+  const found: Finding[] = TEXT_DANGERS.flatMap(([pattern, reason]) =>
+    pattern.test(text) ? [destroys(reason)] : [],
+  );
   if (found.length > 0) return found;
   const plain = text
     .replace(/\\\n/g, '')
@@ -39,11 +59,16 @@ export function dangerIn(text: string, judge: (args: readonly Arg[]) => Finding[
   let tried = 0;
   for (const segment of plain.split(/[;&|\n\r(){}`]+/)) {
     if (!segment.trim()) continue;
-    const words = segment.split(/[\s,[\]]+/, 3000).filter((word) => word !== '');
+    const words = segment
+      .split(/[\s,[\]]+/, 3000)
+      .map((word) => word.replace(/^[^\w/.~*-]+/, ''))
+      .filter((word) => word !== '');
     for (const [at, word] of words.entries()) {
       if (!DANGEROUS.test(word.split('/').at(-1) as string)) continue;
       if (++tried > MAX_POSITIONS) return [destroys('too many dangerous words to look at')];
-      const hits = judge(words.slice(at, at + 48).map(literal)).filter((finding) => finding.risk === 'destructive');
+      const hits = judge(words.slice(at, at + 48).map(literal)).filter(
+        (finding) => finding.risk === 'destructive',
+      );
       if (hits.length > 0) return hits;
     }
   }
@@ -65,8 +90,12 @@ export function decodings(text: string): string[] {
   if (/\\x[0-9a-f]{2}|\\[0-7]{3}/i.test(text)) {
     out.push(
       text
-        .replace(/\\x([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-        .replace(/\\0?([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))),
+        .replace(/\\x([0-9a-f]{2})/gi, (_, hex: string) =>
+          String.fromCharCode(Number.parseInt(hex, 16)),
+        )
+        .replace(/\\0?([0-7]{3})/g, (_, octal: string) =>
+          String.fromCharCode(Number.parseInt(octal, 8)),
+        ),
     );
   }
   if (text.length < 400) out.push([...text].reverse().join(''));
@@ -92,35 +121,60 @@ export function staticOutput(node: SyntaxNode, lookup: Lookup): string | undefin
   }
   if (node.type !== 'Command' || !node.name) return undefined;
   const words = node.suffix.flatMap((item) => (item.type === 'Word' ? readWord(item, lookup) : []));
-  const texts = words.map((word) => (isKnown(word) ? word.value : (word.guess ?? word.value.replaceAll(HOLE, ''))));
+  const texts = words.map((word) =>
+    isKnown(word) ? word.value : (word.guess ?? word.value.replaceAll(HOLE, '')),
+  );
   switch (node.name.value) {
     case 'echo':
-      return escapes(texts.filter((text, at) => at > 0 || !/^-[neE]+$/.test(text)).join(' '), texts[0]?.includes('e') ?? false);
+      return escapes(
+        texts.filter((text, at) => at > 0 || !/^-[neE]+$/.test(text)).join(' '),
+        texts[0]?.includes('e') ?? false,
+      );
     case 'printf':
       return printed(texts[0] === '--' ? texts.slice(1) : texts);
     case 'cat': {
-      const here = node.redirects.find((redirect) => redirect.type === 'HereDoc' || redirect.type === 'HereString');
-      return here?.type === 'HereDoc' ? here.body.text : here?.type === 'HereString' ? here.target?.value : undefined;
+      const here = node.redirects.find(
+        (redirect) => redirect.type === 'HereDoc' || redirect.type === 'HereString',
+      );
+      return here?.type === 'HereDoc'
+        ? here.body.text
+        : here?.type === 'HereString'
+          ? here.target?.value
+          : undefined;
     }
     default:
       return undefined;
   }
 }
 
-function decodedOutput(node: Extract<SyntaxNode, { type: 'Pipeline' }>, lookup: Lookup): string | undefined {
+function decodedOutput(
+  node: Extract<SyntaxNode, { type: 'Pipeline' }>,
+  lookup: Lookup,
+): string | undefined {
   const [first, ...filters] = node.commands;
   const text = first ? staticOutput(first, lookup) : undefined;
   if (text === undefined) return undefined;
-  const names = filters.map((filter) => (filter.type === 'Command' ? (filter.name?.value ?? '') : ''));
-  if (!names.every((name) => /^(base64|base32|openssl|xxd|rev|tr|cat|head|sed|cut|tac|gunzip|zcat)$/.test(name))) return undefined;
+  const names = filters.map((filter) =>
+    filter.type === 'Command' ? (filter.name?.value ?? '') : '',
+  );
+  if (
+    !names.every((name) =>
+      /^(base64|base32|openssl|xxd|rev|tr|cat|head|sed|cut|tac|gunzip|zcat)$/.test(name),
+    )
+  )
+    return undefined;
   return decodings(text.trim())[0] ?? text;
 }
 
 function escapes(text: string, on: boolean): string {
   if (!on) return text;
   return text
-    .replace(/\\x([0-9a-f]{1,2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-    .replace(/\\0([0-7]{1,3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+    .replace(/\\x([0-9a-f]{1,2})/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    )
+    .replace(/\\0([0-7]{1,3})/g, (_, octal: string) =>
+      String.fromCharCode(Number.parseInt(octal, 8)),
+    )
     .replace(/\\n/g, '\n')
     .replace(/\\t/g, '\t');
 }
@@ -129,9 +183,13 @@ function printed(texts: readonly string[]): string {
   const [format = '', ...args] = texts;
   let next = 0;
   let out = '';
-  const filled = format.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+  const filled = format.replace(/\\([0-7]{3})/g, (_, octal: string) =>
+    String.fromCharCode(Number.parseInt(octal, 8)),
+  );
   do {
-    out += escapes(filled, true).replace(/%(?:-?\d*)([sbdqc%])/g, (_, kind: string) => (kind === '%' ? '%' : (args[next++] ?? '')));
+    out += escapes(filled, true).replace(/%(?:-?\d*)([sbdqc%])/g, (_, kind: string) =>
+      kind === '%' ? '%' : (args[next++] ?? ''),
+    );
   } while (next > 0 && next < args.length && next < 64);
   return out;
 }

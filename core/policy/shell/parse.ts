@@ -48,6 +48,11 @@ export function parseShell(source: string): Parsed {
 function leftover(source: string, script: ParsedScript): string | undefined {
   if (source.includes('<<')) return undefined;
   const end = script.commands.at(-1)?.end ?? 0;
-  const rest = source.slice(end).replace(/\\\n/g, '').replace(/#[^\n]*/g, '');
-  return /^[\s;&]*$/.test(rest) ? undefined : `unexpected ${JSON.stringify(rest.trim().slice(0, 20))}`;
+  const rest = source
+    .slice(end)
+    .replace(/\\\n/g, '')
+    .replace(/#[^\n]*/g, '');
+  return /^[\s;&]*$/.test(rest)
+    ? undefined
+    : `unexpected ${JSON.stringify(rest.trim().slice(0, 20))}`;
 }

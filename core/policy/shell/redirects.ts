@@ -1,7 +1,7 @@
 /** Redirections: only reading ordinary files, /dev/null and moving descriptors about are read-only. */
-import { changes, destroys, HOLE, isKnown, shown } from '../model.ts';
+import { changes, HOLE, isKnown, shown } from '../model.ts';
 import type { Arg, Finding, Input } from '../model.ts';
-import { isDevice, isDisk, normalise, reading } from '../paths.ts';
+import { overwriting, reading } from '../paths.ts';
 import type { Redirection, Word, WordPart } from './parse.ts';
 
 interface Reader {
@@ -22,14 +22,21 @@ export function readRedirect(redirect: Redirection, reader: Reader): Redirected 
   const findings: Finding[] = variable ? [changes('opens a file under a descriptor variable')] : [];
   if (redirect.type === 'HereDoc') {
     if (!redirect.closing) findings.push(changes('a here-document without an end'));
-    const body = redirect.body.parts && !redirect.delimiter?.quoted ? reader.parts(redirect.body.parts) : undefined;
+    const body =
+      redirect.body.parts && !redirect.delimiter?.quoted
+        ? reader.parts(redirect.body.parts)
+        : undefined;
     const text = body ? (body.guess ?? body.value) : redirect.body.text;
     return { findings, input: { from: 'text', texts: [text], output: { kind: 'any' } } };
   }
-  if (!redirect.target) return { findings: [...findings, changes('a redirection without a target')], input: undefined };
+  if (!redirect.target)
+    return { findings: [...findings, changes('a redirection without a target')], input: undefined };
   const target = reader.text(redirect.target);
   if (redirect.type === 'HereString') {
-    return { findings, input: { from: 'text', texts: [target.guess ?? target.value], output: { kind: 'any' } } };
+    return {
+      findings,
+      input: { from: 'text', texts: [target.guess ?? target.value], output: { kind: 'any' } },
+    };
   }
   const read = plain(redirect.operator, target, reader.directories);
   return { findings: [...findings, ...read.findings], input: read.input };
@@ -37,8 +44,11 @@ export function readRedirect(redirect: Redirection, reader: Reader): Redirected 
 
 function plain(operator: string, target: Arg, directories: ReadonlySet<string>): Redirected {
   const path = target.value;
-  if ((operator === '<&' || operator === '>&') && /^(\d+-?|-)$/.test(path)) return { findings: [], input: undefined };
-  const network = /^\/dev\/(tcp|udp)\//.test(path) ? [changes(`opens a network connection: ${shown(path)}`)] : [];
+  if ((operator === '<&' || operator === '>&') && /^(\d+-?|-)$/.test(path))
+    return { findings: [], input: undefined };
+  const network = /^\/dev\/(tcp|udp)\//.test(path)
+    ? [changes(`opens a network connection: ${shown(path)}`)]
+    : [];
   if (operator === '<') {
     const opened = isKnown(target) ? [] : openedUnknown(target);
     return {
@@ -46,12 +56,13 @@ function plain(operator: string, target: Arg, directories: ReadonlySet<string>):
       input: { from: 'file', texts: [], output: { kind: 'any' } },
     };
   }
-  if (isKnown(target) && /^\/dev\/(null|stdout|stderr)$/.test(path) && operator !== '<&') return { findings: [], input: undefined };
-  const best = target.guess ?? path;
-  if (operator !== '<&' && isDisk(best)) return { findings: [destroys(`writes to the device ${shown(best)}`)], input: undefined };
-  if (normalise(best) === '/proc/sysrq-trigger') return { findings: [destroys('writes to the kernel: /proc/sysrq-trigger')], input: undefined };
-  const device = isDevice(best) ? 'device' : 'file';
-  return { findings: [...network, changes(`writes to the ${device} ${shown(path)}`)], input: undefined };
+  if (isKnown(target) && /^\/dev\/(null|stdout|stderr)$/.test(path) && operator !== '<&')
+    return { findings: [], input: undefined };
+  const append = operator === '>>' || operator === '&>>' || operator === '<>';
+  return {
+    findings: [...network, overwriting(`the redirection ${operator}`, target, append)],
+    input: undefined,
+  };
 }
 
 function openedUnknown(target: Arg): Finding[] {

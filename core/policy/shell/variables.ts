@@ -24,8 +24,21 @@ const MAX_VALUES = 256;
 
 /** Commands that set variables by name in their arguments. */
 const SETTERS = new Set([
-  'read', 'mapfile', 'readarray', 'getopts', 'unset', 'export', 'declare', 'typeset', 'local', 'readonly', 'let', 'eval',
-  'source', '.', 'wait',
+  'read',
+  'mapfile',
+  'readarray',
+  'getopts',
+  'unset',
+  'export',
+  'declare',
+  'typeset',
+  'local',
+  'readonly',
+  'let',
+  'eval',
+  'source',
+  '.',
+  'wait',
 ]);
 
 interface Found {
@@ -46,7 +59,8 @@ export function variablesOf(root: SyntaxNode, substitution: Lookup['substitution
   const sources: Sources = { found: new Map(), assignments: [], loops: [] };
   collect(root, sources);
   const { found } = sources;
-  if (found.size === 0 && sources.assignments.length === 0 && sources.loops.length === 0) return new Map();
+  if (found.size === 0 && sources.assignments.length === 0 && sources.loops.length === 0)
+    return new Map();
   let settled = new Map<string, Found>();
   for (let round = 0; round < 3; round++) {
     const before = settled;
@@ -57,18 +71,27 @@ export function variablesOf(root: SyntaxNode, substitution: Lookup['substitution
       positional: () => undefined,
     };
     settled = new Map();
-    for (const [name, entry] of found) settled.set(name, { texts: new Set(entry.texts), hole: entry.hole });
+    for (const [name, entry] of found)
+      settled.set(name, { texts: new Set(entry.texts), hole: entry.hole });
     for (const loop of sources.loops) {
       if (!loop.words) note(settled, loop.name, undefined);
-      else for (const word of loop.words) for (const arg of readWord(word, lookup)) note(settled, loop.name, arg);
+      else
+        for (const word of loop.words)
+          for (const arg of readWord(word, lookup)) note(settled, loop.name, arg);
     }
     for (const assignment of sources.assignments) {
       const plain = assignment.value.type === 'Word' && !assignment.append && !assignment.index;
-      note(settled, assignment.name, plain ? readText(assignment.value as Word, lookup) : undefined);
+      note(
+        settled,
+        assignment.name,
+        plain ? readText(assignment.value as Word, lookup) : undefined,
+      );
     }
   }
   for (const entry of settled.values()) if (entry.texts.size > MAX_VALUES) entry.hole = ANY;
-  return new Map([...settled].map(([name, entry]) => [name, { texts: [...entry.texts], hole: entry.hole }]));
+  return new Map(
+    [...settled].map(([name, entry]) => [name, { texts: [...entry.texts], hole: entry.hole }]),
+  );
 }
 
 function single(entry: Found | undefined): string | undefined {
@@ -83,10 +106,12 @@ function note(found: Map<string, Found>, name: string, arg: Arg | undefined): vo
 
 /** A word of nothing but id holes and letters is an id; one that is a single hole of paths keeps its patterns. */
 function kindOf(arg: Arg | undefined): HoleKind {
-  if (!arg || arg.holes.length === 0) return arg?.glob && /^[/~]/.test(arg.value) ? { kind: 'paths', patterns: [arg.value] } : ANY;
+  if (!arg || arg.holes.length === 0)
+    return arg?.glob && /^[/~]/.test(arg.value) ? { kind: 'paths', patterns: [arg.value] } : ANY;
   const [first] = arg.holes;
   if (arg.value === HOLE && first) return first;
-  const ids = arg.holes.every((hole) => hole.kind === 'id') && !arg.glob && !/^-|[\s/]/.test(arg.value);
+  const ids =
+    arg.holes.every((hole) => hole.kind === 'id') && !arg.glob && !/^-|[\s/]/.test(arg.value);
   return ids ? { kind: 'id' } : ANY;
 }
 
@@ -101,11 +126,17 @@ function collect(node: SyntaxNode, into: Sources): void {
     for (const name of text.match(/[A-Za-z_]\w*/g) ?? []) entryOf(into.found, name).hole = ANY;
   };
   if (node.type === 'Assignment') into.assignments.push(node);
-  else if (node.type === 'For' || node.type === 'Select') into.loops.push({ name: node.name.value, words: node.wordlist });
-  else if (node.type === 'ParameterExpansion' && node.operation?.type === 'Default' && /=/.test(node.operation.operator)) {
+  else if (node.type === 'For' || node.type === 'Select')
+    into.loops.push({ name: node.name.value, words: node.wordlist });
+  else if (
+    node.type === 'ParameterExpansion' &&
+    node.operation?.type === 'Default' &&
+    /=/.test(node.operation.operator)
+  ) {
     unknown(node.parameter);
   } else if (node.type === 'ArithmeticWord') unknown(node.value);
-  else if (node.type === 'Redirect' && node.descriptor?.type === 'FileDescriptorVariable') unknown(node.descriptor.name);
+  else if (node.type === 'Redirect' && node.descriptor?.type === 'FileDescriptorVariable')
+    unknown(node.descriptor.name);
   else if (node.type === 'Command' && sets(node)) {
     for (const word of node.suffix) if (word.type === 'Word') unknown(word.value);
   }
@@ -114,5 +145,9 @@ function collect(node: SyntaxNode, into: Sources): void {
 
 function sets(command: Command): boolean {
   const name = command.name?.value ?? '';
-  return SETTERS.has(name) || (name === 'printf' && command.suffix.some((word) => word.type === 'Word' && word.value.startsWith('-v')));
+  return (
+    SETTERS.has(name) ||
+    (name === 'printf' &&
+      command.suffix.some((word) => word.type === 'Word' && word.value.startsWith('-v')))
+  );
 }

@@ -2,7 +2,17 @@
  * The walk over a command's tree (P2). Every node says what speaks against read-only; a node that no rule names speaks against
  * it by itself. Commands are looked up in the tables of `commands/`; what they would run in turn comes back here (P3).
  */
-import { changes, destroys, HOLE, isKnown, literal, NO_INPUT, shown, unknownArg } from '../model.ts';
+import {
+  changes,
+  destroys,
+  endless,
+  HOLE,
+  isKnown,
+  literal,
+  NO_INPUT,
+  shown,
+  unknownArg,
+} from '../model.ts';
 import type { Arg, Call, Finding, HoleKind, Input, Rule, Shell } from '../model.ts';
 import { assignmentFindings, prefixFindings } from './assignments.ts';
 import { decodings, dangerIn, staticOutput } from './literals.ts';
@@ -52,7 +62,12 @@ class Walk implements Shell, Lookup {
   private parameters: readonly Arg[] | undefined;
   private input: Input;
 
-  constructor(session: Session, depth: number, parameters: readonly Arg[] | undefined, input: Input) {
+  constructor(
+    session: Session,
+    depth: number,
+    parameters: readonly Arg[] | undefined,
+    input: Input,
+  ) {
     this.session = session;
     this.depth = depth;
     this.parameters = parameters;
@@ -77,7 +92,9 @@ class Walk implements Shell, Lookup {
       if (isKnown({ ...source, glob: false })) walk.source(source.value);
       else {
         walk.findings.push(changes(`the script is only known at run time: ${shown(source)}`));
-        walk.findings.push(...this.suspect([source.guess ?? '', ...input.texts, source.value.replaceAll(HOLE, ' ')]));
+        walk.findings.push(
+          ...this.suspect([source.guess ?? '', ...input.texts, source.value.replaceAll(HOLE, ' ')]),
+        );
       }
     });
     return found;
@@ -117,7 +134,11 @@ class Walk implements Shell, Lookup {
   }
 
   hole(name: string): HoleKind {
-    if (/^(EUID|UID|PPID|RANDOM|SECONDS|LINENO|HOSTNAME|USER|LOGNAME|BASHPID|EPOCHSECONDS|BASH_VERSION|HOSTTYPE|OSTYPE)$/.test(name)) {
+    if (
+      /^(EUID|UID|PPID|RANDOM|SECONDS|LINENO|HOSTNAME|USER|LOGNAME|BASHPID|EPOCHSECONDS|BASH_VERSION|HOSTTYPE|OSTYPE)$/.test(
+        name,
+      )
+    ) {
       return { kind: 'id' };
     }
     return this.values.get(name)?.hole ?? { kind: 'any' };
@@ -149,7 +170,8 @@ class Walk implements Shell, Lookup {
   }
 
   private script_(script: ParsedScript): void {
-    if (script.errors?.length) this.findings.push(changes('the shell grammar does not accept a part of it'));
+    if (script.errors?.length)
+      this.findings.push(changes('the shell grammar does not accept a part of it'));
     for (const statement of script.commands) this.node(statement);
   }
 
@@ -158,7 +180,8 @@ class Walk implements Shell, Lookup {
       case 'Script':
         return this.script_(node);
       case 'Statement':
-        if (node.background) this.findings.push(changes('leaves a command running in the background'));
+        if (node.background)
+          this.findings.push(changes('leaves a command running in the background'));
         return this.node(node.command);
       case 'CompoundList':
       case 'AndOr':
@@ -183,6 +206,8 @@ class Walk implements Shell, Lookup {
         if (node.else) this.node(node.else);
         return;
       case 'While':
+        if (!readsInput(node.clause))
+          this.findings.push(endless('a loop without a bound repeats its commands'));
         this.node(node.clause);
         return this.node(node.body);
       case 'For':
@@ -199,7 +224,9 @@ class Walk implements Shell, Lookup {
         this.wordsBelow(node.expression);
         return;
       case 'ArithmeticCommand':
-        this.findings.push(...arithmeticFindings(node.expression, (name) => this.numeric(name), true));
+        this.findings.push(
+          ...arithmeticFindings(node.expression, (name) => this.numeric(name), true),
+        );
         return this.wordsBelow(node);
       case 'ArithmeticFor':
         this.findings.push(changes('computes with variables in a loop'));
@@ -228,14 +255,16 @@ class Walk implements Shell, Lookup {
         if (forks && node.name?.value === name) calls.push(name);
       } else if (node.type === 'Statement') visit(node.command, forks || node.background === true);
       else if (node.type === 'Pipeline') for (const part of node.commands) visit(part, true);
-      else if (node.type === 'CompoundList' || node.type === 'AndOr') for (const part of node.commands) visit(part, forks);
+      else if (node.type === 'CompoundList' || node.type === 'AndOr')
+        for (const part of node.commands) visit(part, forks);
       else if (node.type === 'Subshell' || node.type === 'BraceGroup') visit(node.body, forks);
       else if (node.type === 'Redirected') visit(node.command, forks);
       else if (node.type === 'While') visit(node.body, forks);
       else if (node.type === 'If') visit(node.then, forks);
     };
     visit(body, false);
-    if (calls.length > 0) this.findings.push(destroys(`fork bomb: ${shown(name)} starts itself again and again`));
+    if (calls.length > 0)
+      this.findings.push(destroys(`fork bomb: ${shown(name)} starts itself again and again`));
   }
 
   private forLoop(node: Extract<SyntaxNode, { type: 'For' }>): void {
@@ -263,14 +292,19 @@ class Walk implements Shell, Lookup {
       directories: this.directories,
     });
     this.findings.push(...read.findings);
-    if (read.input) this.input = { ...read.input, texts: [...read.input.texts, ...(read.input.from === 'text' ? [] : this.input.texts)] };
+    if (read.input)
+      this.input = {
+        ...read.input,
+        texts: [...read.input.texts, ...(read.input.from === 'text' ? [] : this.input.texts)],
+      };
   }
 
   private pipeline(commands: readonly SyntaxNode[]): void {
     const before = this.input;
     let texts: string[] = [...before.texts];
     for (const [at, command] of commands.entries()) {
-      if (at > 0) this.input = { from: 'pipe', texts, output: this.outputOf(commands[at - 1] as SyntaxNode) };
+      if (at > 0)
+        this.input = { from: 'pipe', texts, output: this.outputOf(commands[at - 1] as SyntaxNode) };
       this.node(command);
       texts = [...texts, ...this.literalsOf(command)].slice(0, 64);
     }
@@ -290,7 +324,8 @@ class Walk implements Shell, Lookup {
         else this.substituted(part.script);
         return;
       case 'ProcessSubstitution':
-        if (part.operator === '>') this.findings.push(changes('writes into a process substitution'));
+        if (part.operator === '>')
+          this.findings.push(changes('writes into a process substitution'));
         if (!part.script) this.findings.push(changes('a substitution that could not be read'));
         else this.substituted(part.script);
         return;
@@ -299,7 +334,9 @@ class Walk implements Shell, Lookup {
         for (const child of part.parts) this.part(child);
         return;
       case 'ArithmeticExpansion':
-        this.findings.push(...arithmeticFindings(part.expression, (name) => this.numeric(name), false));
+        this.findings.push(
+          ...arithmeticFindings(part.expression, (name) => this.numeric(name), false),
+        );
         return this.wordsBelow(part);
       case 'ParameterExpansion':
         this.findings.push(...parameterFindings(part, (name) => this.numeric(name)));
@@ -331,7 +368,12 @@ class Walk implements Shell, Lookup {
   /** True when a variable can only be a whole number. */
   private numeric(name: string): boolean {
     const known = this.values.get(name);
-    return known !== undefined && !known.hole && known.texts.length > 0 && known.texts.every((text) => /^-?\d{1,15}$/.test(text));
+    return (
+      known !== undefined &&
+      !known.hole &&
+      known.texts.length > 0 &&
+      known.texts.every((text) => /^-?\d{1,15}$/.test(text))
+    );
   }
 
   // ── Commands ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -344,10 +386,17 @@ class Walk implements Shell, Lookup {
         if (item.value.type === 'Word') this.word(item.value);
         else for (const element of item.value.elements) this.word(element);
         if (item.index) this.findings.push(changes(`assigns to an element of ${item.name}`));
-        if (item.value.type === 'Word' && item.value.parts?.some((part) => part.type === 'ProcessSubstitution')) {
+        if (
+          item.value.type === 'Word' &&
+          item.value.parts?.some((part) => part.type === 'ProcessSubstitution')
+        ) {
           this.findings.push(changes('a process substitution in an assignment'));
         }
-        this.findings.push(...(bare ? assignmentFindings(item.name) : prefixFindings(item, command.name?.value ?? '')));
+        this.findings.push(
+          ...(bare
+            ? assignmentFindings(item.name)
+            : prefixFindings(item, command.name?.value ?? '')),
+        );
         this.findings.push(...this.suspectAssignment(item.text));
       } else this.redirect(item);
     }
@@ -360,8 +409,17 @@ class Walk implements Shell, Lookup {
         if (item.value.type === 'Word') this.word(item.value);
         else for (const element of item.value.elements) this.word(element);
         this.findings.push(...this.suspectAssignment(item.text));
-        words.push({ type: 'Word', text: item.text, value: item.text, pos: item.pos, end: item.end });
+        words.push({
+          type: 'Word',
+          text: item.text,
+          value: item.text,
+          pos: item.pos,
+          end: item.end,
+        });
       } else this.redirect(item);
+    }
+    if (command.name?.parts?.some((part) => part.type === 'BraceExpansion')) {
+      this.findings.push(changes(`braces make up the command: ${shown(command.name.text)}`));
     }
     for (const word of words) this.word(word);
     if (words.length > 0) this.combinations(words);
@@ -375,14 +433,17 @@ class Walk implements Shell, Lookup {
   }
 
   private combinations(words: readonly Word[]): void {
-    const names = [...new Set(words.flatMap((word) => (word.parts ? variablesIn(word) : [])))].filter(
+    const names = [
+      ...new Set(words.flatMap((word) => (word.parts ? variablesIn(word) : []))),
+    ].filter(
       (name) => this.values.has(name) && !this.values.get(name)?.hole && !this.bound.has(name),
     );
     const choices = names.map((name) => this.choices(name));
     const total = choices.reduce((product, choice) => product * choice.length, 1);
     if (names.length === 0) return this.words(this.read(words), this.input);
     if (total <= MAX_COMBINATIONS) return this.bind(names, choices, 0, words);
-    for (const [at, name] of names.entries()) this.bind([name], [choices[at] as string[]], 0, words);
+    for (const [at, name] of names.entries())
+      this.bind([name], [choices[at] as string[]], 0, words);
   }
 
   private choices(name: string): string[] {
@@ -390,7 +451,12 @@ class Walk implements Shell, Lookup {
     return this.loops.has(name) || texts.includes('') ? texts : [...texts, ''];
   }
 
-  private bind(names: readonly string[], choices: readonly (readonly string[])[], at: number, words: readonly Word[]): void {
+  private bind(
+    names: readonly string[],
+    choices: readonly (readonly string[])[],
+    at: number,
+    words: readonly Word[],
+  ): void {
     const name = names[at];
     if (name === undefined) return this.words(this.read(words), this.input);
     for (const value of choices[at] ?? []) {
@@ -407,18 +473,23 @@ class Walk implements Shell, Lookup {
   /** Judges the words of one simple command. */
   words(args: readonly Arg[], input: Input): void {
     if (++this.session.commands > MAX_COMMANDS) {
-      if (this.session.commands === MAX_COMMANDS + 1) this.findings.push(changes('too many commands to look at'));
+      if (this.session.commands === MAX_COMMANDS + 1)
+        this.findings.push(changes('too many commands to look at'));
       return;
     }
     const [first, ...rest] = args;
     if (!first) return;
     this.findings.push(...this.judge(first, rest, input));
-    if (args.some((arg) => arg.guess !== undefined)) this.findings.push(...this.guessed(args, input));
+    if (args.some((arg) => arg.guess !== undefined))
+      this.findings.push(...this.guessed(args, input));
   }
 
   private judge(first: Arg, rest: readonly Arg[], input: Input): Finding[] {
     if (!isKnown(first) || first.value === '') {
-      return [changes(`the command is only known at run time: ${shown(first)}`), ...this.suspectWords(rest)];
+      return [
+        changes(`the command is only known at run time: ${shown(first)}`),
+        ...this.suspectWords(rest),
+      ];
     }
     const body = this.functions.get(first.value);
     if (body) return this.callFunction(first.value, body, rest, input);
@@ -426,16 +497,25 @@ class Walk implements Shell, Lookup {
     const name = path.includes('/') ? (path.split('/').at(-1) as string) : path;
     const trusted = path === name || SYSTEM_DIRECTORY.test(path);
     const rule = this.session.registry(name);
-    if (!rule) return [changes(`${shown(path)} is not known to be read-only`), ...this.suspectWords(rest)];
+    if (!rule)
+      return [changes(`${shown(path)} is not known to be read-only`), ...this.suspectWords(rest)];
     const call: Call = { name, args: rest, input };
     const found = rule.check(call, this);
     const strange = trusted ? [] : [changes(`${shown(path)} is not in a system directory`)];
     if (found.length === 0) return strange;
-    const danger = rule.inert || found.some((finding) => finding.risk === 'destructive') ? [] : this.suspectWords(rest);
+    const danger =
+      rule.inert || found.some((finding) => finding.risk === 'destructive')
+        ? []
+        : this.suspectWords(rest);
     return [...strange, ...found, ...danger];
   }
 
-  private callFunction(name: string, body: SyntaxNode, args: readonly Arg[], input: Input): Finding[] {
+  private callFunction(
+    name: string,
+    body: SyntaxNode,
+    args: readonly Arg[],
+    input: Input,
+  ): Finding[] {
     const called = changes(`calls the function ${shown(name)}`);
     if (this.depth >= MAX_DEPTH || this.session.commands > MAX_COMMANDS) return [called];
     const walk = new Walk(this.session, this.depth + 8, args, input);
@@ -448,7 +528,12 @@ class Walk implements Shell, Lookup {
   private guessed(args: readonly Arg[], input: Input): Finding[] {
     const words = args.flatMap((arg) => {
       if (arg.guess === undefined) return [arg];
-      return arg.splits ? arg.guess.split(/\s+/).filter((word) => word !== '').map(literal) : [literal(arg.guess)];
+      return arg.splits
+        ? arg.guess
+            .split(/\s+/)
+            .filter((word) => word !== '')
+            .map(literal)
+        : [literal(arg.guess)];
     });
     const [first, ...rest] = words;
     if (!first || words.some((word) => word.value.includes(HOLE))) return [];
@@ -459,14 +544,18 @@ class Walk implements Shell, Lookup {
 
   /** Words of a command that is not read-only may be a command themselves, or shell source. */
   private suspectWords(args: readonly Arg[]): Finding[] {
-    const texts = args.map((arg) => arg.value.replaceAll(HOLE, ' ')).filter((text) => /[\s;|&$`(<>]/.test(text.trim()));
+    const texts = args
+      .map((arg) => arg.value.replaceAll(HOLE, ' '))
+      .filter((text) => /[\s;|&$`(<>]/.test(text.trim()));
     const found = texts.length > 0 ? this.suspect(texts) : [];
     for (const [at, arg] of args.entries()) {
       if (at > 40 || !isKnown(arg)) continue;
       if (!/^[\w./+-]+$/.test(arg.value) || arg.value.startsWith('-')) continue;
       const rule = this.session.registry(arg.value.split('/').at(-1) as string);
       if (!rule || rule.inert) continue;
-      found.push(...this.argv(args.slice(at), NO_INPUT).filter((finding) => finding.risk === 'destructive'));
+      found.push(
+        ...this.argv(args.slice(at), NO_INPUT).filter((finding) => finding.risk === 'destructive'),
+      );
     }
     return found;
   }
@@ -474,11 +563,25 @@ class Walk implements Shell, Lookup {
   // ── What comes out of commands ─────────────────────────────────────────────────────────────────────────────────────────────
 
   private outputOf(node: SyntaxNode): HoleKind {
-    if (node.type === 'Script' && node.commands.length === 1) return this.outputOf((node.commands[0] as SyntaxNode & { type: 'Statement' }).command);
+    if (node.type === 'Script' && node.commands.length === 1)
+      return this.outputOf((node.commands[0] as SyntaxNode & { type: 'Statement' }).command);
     if (node.type === 'Pipeline') return this.pipeOutput(node.commands);
     if (node.type !== 'Command' || !node.name) return { kind: 'any' };
-    const [first, ...rest] = this.read([node.name, ...node.suffix.filter((item) => item.type === 'Word')]);
+    const [first, ...rest] = this.read([
+      node.name,
+      ...node.suffix.filter((item) => item.type === 'Word'),
+    ]);
     if (!first || !isKnown(first)) return { kind: 'any' };
+    const printed = /^(echo|printf)$/.test(first.value) ? staticOutput(node, this) : undefined;
+    if (
+      printed !== undefined &&
+      rest.every(isKnown) &&
+      printed
+        .trim()
+        .split(/\s+/)
+        .every((word) => /^[\w@.:+][\w@.:+-]*$/.test(word))
+    )
+      return { kind: 'id' };
     const rule = this.session.registry(first.value);
     return rule?.output?.({ name: first.value, args: rest, input: NO_INPUT }) ?? { kind: 'any' };
   }
@@ -494,16 +597,35 @@ class Walk implements Shell, Lookup {
   }
 
   private literalsOf(node: SyntaxNode): string[] {
-    if (node.type !== 'Command') return node.type === 'Subshell' || node.type === 'BraceGroup' ? literalsBelow(node, this) : [];
+    if (node.type !== 'Command')
+      return node.type === 'Subshell' || node.type === 'BraceGroup'
+        ? literalsBelow(node, this)
+        : [];
     const args = this.read([...node.suffix.filter((item) => item.type === 'Word')]);
     const texts = args.map((arg) => arg.guess ?? arg.value);
     const joined = texts.filter((text) => !text.startsWith('-')).join(' ');
     const heres = node.redirects.flatMap((redirect) =>
-      redirect.type === 'HereDoc' ? [redirect.body.text] : redirect.type === 'HereString' && redirect.target ? [redirect.target.value] : [],
+      redirect.type === 'HereDoc'
+        ? [redirect.body.text]
+        : redirect.type === 'HereString' && redirect.target
+          ? [redirect.target.value]
+          : [],
     );
     const printed = staticOutput(node, this);
-    return [...(printed === undefined ? [] : [printed]), joined, ...texts.filter((text) => /\s/.test(text)), ...heres];
+    return [
+      ...(printed === undefined ? [] : [printed]),
+      joined,
+      ...texts.filter((text) => /\s/.test(text)),
+      ...heres,
+    ];
   }
+}
+
+/** A loop over `read` ends with its input; any other condition may hold for ever. */
+function readsInput(clause: SyntaxNode): boolean {
+  if (clause.type !== 'CompoundList') return false;
+  const last = clause.commands.at(-1)?.command;
+  return clause.commands.length === 1 && last?.type === 'Command' && last.name?.value === 'read';
 }
 
 /** Filters that hand lines on as they are. */
@@ -519,17 +641,22 @@ function variablesIn(word: Word): string[] {
   const visit = (part: WordPart): void => {
     if (part.type === 'SimpleExpansion') names.push(part.text.slice(1));
     else if (part.type === 'ParameterExpansion') names.push(part.parameter);
-    else if (part.type === 'DoubleQuoted' || part.type === 'LocaleString') for (const child of part.parts) visit(child);
-    else if (part.type === 'BraceExpansion') for (const name of part.text.match(/(?<=\$\{?)\w+/g) ?? []) names.push(name);
+    else if (part.type === 'DoubleQuoted' || part.type === 'LocaleString')
+      for (const child of part.parts) visit(child);
+    else if (part.type === 'BraceExpansion')
+      for (const name of part.text.match(/(?<=\$\{?)\w+/g) ?? []) names.push(name);
   };
   for (const part of word.parts ?? []) visit(part);
   return names;
 }
 
-function substitutionsBelow(node: SyntaxNode): Extract<WordPart, { type: 'CommandExpansion' | 'ProcessSubstitution' }>[] {
+function substitutionsBelow(
+  node: SyntaxNode,
+): Extract<WordPart, { type: 'CommandExpansion' | 'ProcessSubstitution' }>[] {
   const found: Extract<WordPart, { type: 'CommandExpansion' | 'ProcessSubstitution' }>[] = [];
   const visit = (child: SyntaxNode): void => {
-    if (child.type === 'CommandExpansion' || child.type === 'ProcessSubstitution') found.push(child);
+    if (child.type === 'CommandExpansion' || child.type === 'ProcessSubstitution')
+      found.push(child);
     else forEachChild(child, visit);
   };
   forEachChild(node, visit);

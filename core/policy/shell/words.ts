@@ -35,7 +35,8 @@ export function readWord(word: Word, lookup: Lookup): Arg[] {
   if (parts.some(hasBraces)) {
     const texts = expandBraces(word.text);
     if (!texts) return [{ ...unknownArg(), guess: word.value }];
-    if (texts.length !== 1 || texts[0] !== word.text) return texts.flatMap((text) => reparsed(text, lookup));
+    if (texts.length !== 1 || texts[0] !== word.text)
+      return texts.flatMap((text) => reparsed(text, lookup));
   }
   const positional = wholePositional(parts);
   if (positional) return [...(lookup.positional() ?? [unknownArg()])];
@@ -106,7 +107,9 @@ function add(part: WordPart, quoted: boolean, lookup: Lookup, into: Building): v
       expansion(part, quoted, lookup, into);
       return;
     case 'CommandExpansion': {
-      const known = part.script ? lookup.substitution(part.script) : { hole: ANY, guess: undefined };
+      const known = part.script
+        ? lookup.substitution(part.script)
+        : { hole: ANY, guess: undefined };
       hole(known.hole, !quoted, known.guess ?? '', into);
       return;
     }
@@ -160,11 +163,15 @@ function expansion(
   into: Building,
 ): void {
   const operation = part.operation;
-  if (!operation && !part.index && !part.prefix) return parameter(part.parameter, quoted, lookup, into);
+  if (!operation && !part.index && !part.prefix)
+    return parameter(part.parameter, quoted, lookup, into);
   if (part.prefix === '#') return hole(ID, false, '0', into);
   const value = lookup.variable(part.parameter) ?? (part.parameter === 'IFS' ? ' ' : undefined);
   let guess = value ?? '';
-  if (operation?.type === 'Default' && (value === undefined || value === '' || operation.operator.includes('+'))) {
+  if (
+    operation?.type === 'Default' &&
+    (value === undefined || value === '' || operation.operator.includes('+'))
+  ) {
     guess = readText(operation.operand, lookup).guess ?? readText(operation.operand, lookup).value;
   }
   hole(ANY, !quoted, guess, into);
@@ -177,7 +184,9 @@ function finish(built: Building): Arg {
 
 /** Words that a known but unquoted value breaks up into are separate words; an empty unquoted one is none. */
 function split(built: Building, parts: readonly WordPart[]): Arg[] {
-  const unquoted = parts.every((part) => part.type === 'SimpleExpansion' || part.type === 'ParameterExpansion');
+  const unquoted = parts.every(
+    (part) => part.type === 'SimpleExpansion' || part.type === 'ParameterExpansion',
+  );
   if (built.value.includes(HOLE)) return [finish(built)];
   if (built.value === '' && unquoted) return [];
   if (!built.splits) return [finish(built)];
@@ -185,5 +194,10 @@ function split(built: Building, parts: readonly WordPart[]): Arg[] {
   return built.value
     .split(/[ \t\n]+/)
     .filter((word) => word !== '')
-    .map((word) => ({ value: word, splits: false, glob: built.glob && /[*?[]/.test(word), holes: [] }));
+    .map((word) => ({
+      value: word,
+      splits: false,
+      glob: built.glob && /[*?[]/.test(word),
+      holes: [],
+    }));
 }

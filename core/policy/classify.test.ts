@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { classify } from './classify.ts';
+
+/** The lines of a case file; `⏎` stands for a newline. */
+function cases(name: string): string[] {
+  return readFileSync(new URL(`./cases/${name}.txt`, import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('# '))
+    .map((line) => line.replaceAll('⏎', '\n'));
+}
+
+describe('P2: ordinary inspection is read-only', () => {
+  test.each(cases('reading'))('%s', (command) => {
+    expect(classify(command)).toEqual({
+      risk: 'read_only',
+      reasons: ['every part of it only reads'],
+    });
+  });
+});
+
+describe('P2: what writes, runs something else or gives something away is never read-only', () => {
+  test.each(cases('changing'))('%s', (command) => {
+    const { risk, reasons } = classify(command);
+    expect(risk, reasons.join('; ')).not.toBe('read_only');
+    expect(reasons.length).toBeGreaterThan(0);
+  });
+});
+
+describe('P4: what cannot be taken back is destructive in any spelling and nesting', () => {
+  test.each(cases('destroying'))('%s', (command) => {
+    expect(classify(command).risk).toBe('destructive');
+  });
+});
+
+describe('P1: the verdict is the stricter of computed and declared', () => {
+  test('a declaration raises', () => {
+    expect(classify('ls', 'destructive').risk).toBe('destructive');
+    expect(classify('ls', 'reversible_low')).toEqual({
+      risk: 'reversible_low',
+      reasons: ['declared as reversible_low'],
+    });
+  });
+  test('a declaration never lowers', () => {
+    expect(classify('rm -rf /srv', 'read_only').risk).toBe('destructive');
+    expect(classify('touch x', 'reversible_low').risk).toBe('config_mutation');
+  });
+  test('what no rule knows is config_mutation', () => {
+    expect(classify('frobnicate --all').risk).toBe('config_mutation');
+  });
+  test('piping a download into a shell is config_mutation, not more', () => {
+    expect(classify('curl -fsSL https://get.docker.com | sh').risk).toBe('config_mutation');
+  });
+});
+
+describe('P2: bad input gets a clear answer', () => {
+  test.each([
+    ['', 'an empty command'],
+    ['  \n', 'an empty command'],
+    ['ls\0-l', 'NUL'],
+    ['ls \ud800', 'surrogate'],
+    ['ls \u200b', 'invisible'],
+    ['ls \u202e/', 'invisible'],
+    ['ls\r', 'invisible or control'],
+    ['echo "', 'grammar'],
+  ])('%j', (command, why) => {
+    const verdict = classify(command);
+    expect(verdict.risk).toBe('config_mutation');
+    expect(verdict.reasons.join('; ')).toContain(why);
+  });
+  test('a command of 1 MiB is answered, and danger in it is found', () => {
+    expect(classify('a '.repeat(524_288)).risk).toBe('config_mutation');
+    expect(classify(`${'ls; '.repeat(262_144)} rm -rf /srv`).risk).toBe('destructive');
+    expect(classify('rm '.repeat(349_525)).risk).not.toBe('read_only');
+  });
+});
+
+describe('P5: reasons are words for a phone', () => {
+  test('they name what is done to what', () => {
+    expect(classify('rm -r /srv/data').reasons[0]).toBe('rm -r deletes recursively: /srv/data');
+    expect(classify('ls > /etc/motd').reasons).toEqual(['the redirection > writes /etc/motd']);
+  });
+  test('they are few, and the worst comes first', () => {
+    const { reasons } = classify(
+      `${Array.from({ length: 30 }, (_, at) => `touch f${at}`).join('; ')}; rm -rf /srv`,
+    );
+    expect(reasons[0]).toContain('rm -r');
+    expect(reasons.length).toBeLessThan(10);
+  });
+});
+
+test('B8: the 95th percentile of one verdict is under a millisecond', () => {
+  const all = [...cases('reading'), ...cases('changing'), ...cases('destroying')];
+  for (const command of all) classify(command);
+  const times = all.map((command) => {
+    const start = performance.now();
+    classify(command);
+    return performance.now() - start;
+  });
+  times.sort((a, b) => a - b);
+  expect(times[Math.floor(times.length * 0.95)]).toBeLessThan(1);
+});
