@@ -15,6 +15,7 @@ import { EventFeed } from './events/subscribe.ts';
 import { databaseHostKeys } from './executions/host-keys.ts';
 import { createMasker } from './executions/masking/masker.ts';
 import { createRemoteRunner } from './executions/remote/runner.ts';
+import { installationId } from './installation.ts';
 import { setLimits } from './limits.ts';
 import { log } from './log.ts';
 import { watchRules } from './policy/rule-store.ts';
@@ -154,6 +155,7 @@ async function bringUpJobs(
   const jobs = await startJobs({
     ...shared,
     redisUrl: config.redisUrl,
+    prefix: `nomos-${await installationId(shared.database)}`,
     runner,
     runPass: (passId, signal) => runPass(agent, passId, { signal }),
   });

@@ -28,8 +28,8 @@ export interface JobsDeps {
   runner: RemoteRunner;
   runPass: PassRunner;
   mask: Mask;
-  /** Keeps the keys of several installations in one Redis apart. Default `nomos`. */
-  prefix?: string;
+  /** Keeps the keys of several installations in one Redis apart. */
+  prefix: string;
 }
 
 /** The running jobs role. */
@@ -43,7 +43,7 @@ export interface Jobs {
 /** Starts the workers, the dispatcher and the reconciliation. Returns once what was left over has been looked at. */
 export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   const { database, feed } = deps;
-  const prefix = deps.prefix ?? 'nomos';
+  const { prefix } = deps;
   const producing = openRedis(deps.redisUrl, 'producer');
   const working = openRedis(deps.redisUrl, 'worker');
   const identity = await connected(database, producing, working);
