@@ -119,7 +119,7 @@ export class DemoOperator {
     while (!this.#stopped) {
       const query = new URLSearchParams({ timeout: since === undefined ? '0' : String(POLL_MS) });
       if (since !== undefined) query.set('since', since);
-      const answer = syncShape.parse(await this.#call('GET', `sync?${query}`));
+      const answer = syncShape.parse(await this.#call('GET', `sync?${query.toString()}`));
       since = answer.next_batch;
       for (const roomId of Object.keys(answer.rooms?.invite ?? {})) await this.join(roomId);
       for (const [roomId, room] of Object.entries(answer.rooms?.join ?? {})) {

@@ -1,3 +1,4 @@
+import './quiet.ts';
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -120,7 +121,7 @@ async function taskRoom(operator: DemoOperator, asked: string): Promise<string> 
     (event) => cardOf(event)?.kind === 'lobby' && repliesTo(event) === asked,
     STEP_MS,
   );
-  const room = /!([^\s)>\]"?]+)/.exec(JSON.stringify(link.content))?.[0];
+  const room = /![^\s()<>[\]"'?\\]+/.exec(JSON.stringify(link.content))?.[0];
   if (room === undefined) throw new Error(`The link names no room: ${bodyOf(link)}`);
   return decodeURIComponent(room);
 }

@@ -1,3 +1,4 @@
+import './quiet.ts';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -18,7 +18,7 @@ export async function launch({ script, args }) {
   const follow = pathToFileURL(join(root, 'scripts', 'lib', 'follow-parent.mjs')).href;
   const node = nodeProgram();
   // A session of its own: a Ctrl-C reaches it through us alone, once. The channel tells it when we are gone.
-  const child = spawn(node, ['--import', follow, join(root, script), ...args], {
+  const child = spawn(node, ['--disable-warning=DEP0060', '--import', follow, join(root, script), ...args], {
     cwd: root,
     detached: true,
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
