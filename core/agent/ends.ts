@@ -1,5 +1,5 @@
 import type { Unit } from '../db/database.ts';
-import { NomosError } from '../errors.ts';
+import type { NomosError } from '../errors.ts';
 import { completeTask } from '../tasks/complete.ts';
 import { endPass } from '../tasks/passes.ts';
 import { setTitle } from '../tasks/status.ts';

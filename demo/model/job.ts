@@ -144,7 +144,7 @@ function readRuns(steps: readonly Step[]): Run[] {
       for (const call of step.calls) {
         if (call.name === 'run') runs.push(newRun(call, at, runs.length));
         else if (call.name === 'get_execution_status')
-          update(String(call.result['execution_id'] ?? ''), at, call.result);
+          update(text(call.result['execution_id']) ?? '', at, call.result);
       }
     }
   });
@@ -153,9 +153,9 @@ function readRuns(steps: readonly Step[]): Run[] {
 
 function newRun(call: PastCall, at: number, index: number): Draft {
   const run: Draft = {
-    id: String(call.result['execution_id'] ?? `none-${index}`),
-    target: String(call.args['target'] ?? ''),
-    command: String(call.args['command'] ?? ''),
+    id: text(call.result['execution_id']) ?? `none-${index}`,
+    target: text(call.args['target']) ?? '',
+    command: text(call.args['command']) ?? '',
     // A call that Nomos refused never became an execution.
     status: 'failed',
     exitCode: undefined,

@@ -1,7 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
 import type { ToolCall } from '../../core/db/rows.ts';
-import type { SessionId } from '../../core/ids.ts';
+import { asId, type QuestionId, type SessionId } from '../../core/ids.ts';
+import { DEFAULT_LIMITS, setLimits } from '../../core/limits.ts';
 import { receiveMessage } from '../../core/tasks/messages.ts';
+import { answerQuestion } from '../../core/tasks/questions.ts';
 import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
 import type { AskedRequest, Step } from '../support/scripted-model.ts';
 
@@ -265,7 +267,6 @@ test('X2, J1: what takes longer than the inline limit goes on; its end wakes the
     { text: 'Still looking.' },
     { text: 'Found it.' },
   );
-  const { setLimits, DEFAULT_LIMITS } = await import('../../core/limits.ts');
   setLimits({ ...DEFAULT_LIMITS, inlineWaitMs: 100 });
   const { sessionId } = await bench.open('look everywhere');
   await bench.pass(sessionId);
@@ -290,7 +291,6 @@ test('X2, J1: what takes longer than the inline limit goes on; its end wakes the
 });
 
 test('T5: a message that comes during a pass is read before the next model call, once', async () => {
-  let ids: { sessionId: SessionId; turnId: Awaited<ReturnType<AgentBench['open']>>['turnId'] };
   await setUp(
     NOTHING,
     async () => {
@@ -301,7 +301,7 @@ test('T5: a message that comes during a pass is read before the next model call,
     },
     { text: 'web-1 is fine.' },
   );
-  ids = await bench.open('look at the hosts');
+  const ids = await bench.open('look at the hosts');
   await bench.pass(ids.sessionId);
   const second = bench.model.requests[1]?.messages.map((message) => message.role);
   expect(second).toEqual(['system', 'user', 'assistant', 'tool', 'user', 'user']);
@@ -383,9 +383,13 @@ test('K1, K2, K5: goal, plan, steps and a question; the question ends the pass a
   const session = await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } });
   expect(session).toMatchObject({ status: 'awaiting_input', goal: 'backups are tidy' });
   const question = await bench.database.read.question.findFirstOrThrow({ where: { sessionId } });
-  const { answerQuestion } = await import('../../core/tasks/questions.ts');
   await bench.database.write((unit) =>
-    answerQuestion(unit, { questionId: question.id as never, answer: 'old', by: ANN, via: 'tap' }),
+    answerQuestion(unit, {
+      questionId: asId<QuestionId>(question.id),
+      answer: 'old',
+      by: ANN,
+      via: 'tap',
+    }),
   );
   await bench.pass(sessionId);
   expect(words(bench.model.requests[3])).toContain('answered your question "Which ones?": old');

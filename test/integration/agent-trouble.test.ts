@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { runPass, PassHandedOver, PassLost } from '../../core/agent/pass.ts';
-import { MAX_MODEL_CALLS } from '../../core/agent/pass.ts';
+import { MAX_MODEL_CALLS, PassHandedOver, PassLost, runPass } from '../../core/agent/pass.ts';
 import { armFault, disarmFaults } from '../../core/faults.ts';
 import { asId, type PassId, type SessionId } from '../../core/ids.ts';
 import { receiveMessage } from '../../core/tasks/messages.ts';
@@ -281,7 +280,6 @@ test('J7: a handover stops between two steps and leaves the row to be taken up',
 });
 
 test('T4: a worker that lost its pass writes nothing more', async () => {
-  let sessionId: SessionId;
   bench = await agentBench(NOTHING, async () => {
     // Another worker took the pass up while this one's model was thinking.
     await bench.database.read.pass.updateMany({
@@ -290,7 +288,7 @@ test('T4: a worker that lost its pass writes nothing more', async () => {
     });
     return { text: 'too late' };
   });
-  ({ sessionId } = await bench.open('go'));
+  const { sessionId } = await bench.open('go');
   const pass = await bench.claim(sessionId, 'slow');
   await expect(
     runPass(bench.deps, asId<PassId>(pass?.id ?? ''), { signal: FOREVER }),
