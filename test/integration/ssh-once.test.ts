@@ -1,14 +1,20 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  closeSync,
   existsSync,
+  mkdtempSync,
+  openSync,
+  writeSync,
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -18,6 +24,7 @@ import { request, runnerFor, sleepMark, told, until, watched } from '../support/
 import { findSshd, runningWith, TestSshd } from '../support/sshd.ts';
 
 const noSshd = findSshd() === undefined;
+const noMount = mountMissing();
 
 describe.skipIf(noSshd)(`at most once${noSshd ? ' (skipped: sshd is not installed)' : ''}`, () => {
   let server: TestSshd;
@@ -362,6 +369,54 @@ describe.skipIf(noSshd)(`at most once${noSshd ? ' (skipped: sshd is not installe
     expect(bytes).toBeLessThan(18 * 1024 * 1024);
   });
 
+  describe.skipIf(noMount !== undefined)(
+    `a full disk${noMount === undefined ? '' : ` (skipped: ${noMount})`}`,
+    () => {
+      let disk: string;
+      beforeEach(() => {
+        disk = path.dirname(server.state);
+        mkdirSync(disk, { recursive: true });
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', disk]);
+      });
+      afterEach(() => {
+        execFileSync('umount', ['-l', disk]);
+      });
+
+      test('R6: before the start: nothing runs, also not later', async () => {
+        await runner.run(request(server, 'true'));
+        fill(path.join(disk, 'full'));
+        const wanted = request(server, 'echo x >>runs');
+        expect(await runner.run(wanted)).toMatchObject({
+          kind: 'not_started',
+          error: { code: 'ssh_target_unfit', message: expect.stringContaining('is the disk full?') },
+        });
+        rmSync(path.join(disk, 'full'));
+        expect(await runner.run(wanted)).toMatchObject({
+          kind: 'not_started',
+          error: { code: 'ssh_never_started' },
+        });
+        expect(lines('runs')).toBe(0);
+      });
+
+      test('R6, X4: filled by the command itself: its end is known, and what could not be kept of its output is told', async () => {
+        const end = await runner.run(
+          request(
+            server,
+            `dd if=/dev/zero of=${disk}/full bs=64k 2>/dev/null; head -c 100000 /dev/zero; echo late >&2; exit 4`,
+          ),
+        );
+        expect(end).toMatchObject({
+          kind: 'exited',
+          exitCode: 4,
+          stdout: { totalBytes: 100_000 },
+          stderr: { totalBytes: 5 },
+        });
+        if (end.kind === 'exited')
+          expect(end.stdout.droppedBytes).toBe(100_000 - end.stdout.bytes.length);
+      });
+    },
+  );
+
   test('X7: the state directory is private, and what is older than a week goes', async () => {
     await runner.run(request(server, 'true'));
     expect(statSync(server.state).mode & 0o777).toBe(0o700);
@@ -395,3 +450,28 @@ describe.skipIf(noSshd)(`at most once${noSshd ? ' (skipped: sshd is not installe
     );
   }
 });
+
+// Takes the last byte of a small file system.
+function fill(file: string): void {
+  const handle = openSync(file, 'w');
+  try {
+    for (;;) writeSync(handle, Buffer.alloc(4096));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function mountMissing(): string | undefined {
+  const dir = mkdtempSync(path.join(tmpdir(), 'nomos-mount-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'none', dir], { stdio: 'ignore' });
+    execFileSync('umount', [dir]);
+    return undefined;
+  } catch {
+    return 'a small file system can be mounted by root only';
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+}

@@ -17,14 +17,14 @@ const DRAIN_SECONDS = 1;
  *   live       a pipe that the supervisor holds open: reading it blocks until the supervisor is gone
  *   ctl        a pipe that takes the word to cancel
  *   o e done   pipes from the command to what keeps its output, and the word that all of it is kept
- *   out err    the output up to the cap; .tail: the end of what went past it; .count: the last line begins with all bytes
+ *   out err    the output up to the cap; .tail: the end of what went past it; .count: what dd says, with the number of all bytes
  *   pid        the command's process, and its start time
- *   exit       cause, exit code, whether its session is gone, milliseconds; made whole, by a rename. Its room on the disk is
- *              taken before the start, so that a command that fills the disk can still be told to have ended.
+ *   exit       cause, exit code, whether its session is gone, milliseconds; made whole, by a rename
+ * The room of exit and .count on the disk is taken before the start, so that a command that fills it is still told truthfully.
  */
 export const STATE = `
 if [ -n "\${NOMOS_STATE_DIR:-}" ]; then base=$NOMOS_STATE_DIR
-elif [ "$(id -u)" = 0 ]; then base=/var/lib/nomos
+elif [ -O / ]; then base=/var/lib/nomos
 elif [ -n "\${HOME:-}" ]; then base=$HOME/.local/state/nomos
 else refuse state this user has no home directory
 fi
@@ -33,10 +33,14 @@ d=$state/$id
 boot=none
 { read -r boot </proc/sys/kernel/random/boot_id; } 2>/dev/null
 prepare_state() {
-  m=$( { mkdir -p "$state" && chmod 700 "$base" "$state"; } 2>&1 ) || refuse state "$m"
+  [ -d "$state" ] || m=$( { mkdir -p "$state" && chmod 700 "$base" "$state"; } 2>&1 ) || refuse state "$m"
   [ -O "$base" ] && [ -O "$state" ] || refuse state "$state belongs to someone else"
 }
 claim() { ( set -C; echo "$1" >"$d/go" ) 2>/dev/null; }
+fill_in() {
+  cd "$d" && mkfifo live ctl o e done && : >out && : >err && echo "$sh $boot" >meta &&
+  printf "%62s\\n" "" >exit.new && printf "%200s\\n" "" >out.count && printf "%200s\\n" "" >err.count
+}
 give_up() {
   claim void || :
   g=
@@ -101,7 +105,7 @@ pump() {
 }
 total() {
   t=
-  if [ -s $1.count ]; then while read -r y x; do t=$y; done <$1.count; fi
+  while read -r y x; do case $x in bytes*) t=$y ;; esac; done <$1.count
   case $t in ""|*[!0-9]*) t=$2 ;; esac
 }
 tail_of() {
@@ -131,7 +135,7 @@ follow() {
 /** Runs a change and keeps its output and its end, whoever listens. */
 export const SUPERVISE = `
 keep() {
-  dd bs=65536 <$1 2>$2.count | {
+  dd bs=65536 <$1 2<>$2.count | {
     ( trap "" XFSZ; ulimit -c 0; ulimit -f ${TARGET_OUTPUT_CAP_BYTES / 512} && exec cat ) >$2
     exec tail -c ${TARGET_TAIL_BYTES} >$2.tail
   }

@@ -45,9 +45,9 @@ ${TAKE_COMMAND}
     prepare_state
   fi
   if [ ! -d "$d" ] && mkdir -m 700 "$d" 2>/dev/null; then
-    m=$( { cd "$d" && mkfifo live ctl o e done && : >out && : >err && printf "%62s\\n" "" >exit.new && echo "$sh $boot" >meta; } 2>&1 ) || {
+    m=$(fill_in 2>&1) || {
       claim void
-      refuse state "$m"
+      refuse state "$d cannot be written, is the disk full? $m"
     }
     cd "$d" || exit 1
     exec 8<>live
