@@ -15,7 +15,7 @@
  * - `PAGER`, `GIT_PAGER`, `MANPAGER`, `SYSTEMD_PAGER`: no pager that could run commands. systemd takes the empty value for
  *   "none"; `SYSTEMD_LESS` and `LESSSECURE` bind a `less` that is called by name.
  * - `GIT_CONFIG_COUNT` and its keys: git runs programs that a repository's own configuration names. These settings win over the
- *   repository's: the file system monitor, hooks, external diffs, the signature checker, and the editor.
+ *   repository's: the file system monitor, hooks, external diffs, the signature checker, and the editor. `GIT_SSH_COMMAND` wins over a configured ssh.
  * - `GIT_OPTIONAL_LOCKS=0`: `git status` does not rewrite the index. `GIT_TERMINAL_PROMPT=0`: it never asks.
  * - `DEBIAN_FRONTEND`: apt and dpkg ask nothing.
  */
@@ -35,6 +35,7 @@ export const PINNED_ENV: Readonly<Record<string, string>> = Object.freeze({
   GIT_TERMINAL_PROMPT: '0',
   GIT_OPTIONAL_LOCKS: '0',
   GIT_ASKPASS: 'false',
+  GIT_SSH_COMMAND: 'ssh',
   GIT_CONFIG_COUNT: '6',
   GIT_CONFIG_KEY_0: 'core.fsmonitor',
   GIT_CONFIG_VALUE_0: 'false',

@@ -61,8 +61,12 @@ export interface Shell {
   script(source: Arg, positional: readonly Arg[], input: Input): Finding[];
   /** Looks for destructive shell source in literal text; what is harmless or unknown gives nothing. */
   suspect(texts: readonly string[]): Finding[];
+  /** The same walk inside a container or guest, whose environment may hold passwords. */
+  inside(): Shell;
   /** Directories that relative paths may be relative to. */
   readonly directories: ReadonlySet<string>;
+  /** Adds a directory that the command goes to. */
+  enter(directory: string): void;
 }
 
 /** Judges a call: no findings means read-only. */

@@ -77,8 +77,8 @@ const cd: Check = (call, shell) => {
   const line = readOptions(call.args, '-LPe');
   const [target] = line.operands;
   if (target && !target.glob)
-    (shell.directories as Set<string>).add(target.value.replaceAll('\0', ''));
-  else if (!target) (shell.directories as Set<string>).add('~');
+    shell.enter(target.value.replaceAll('\0', ''));
+  else if (!target) shell.enter('~');
   return problems(call.name, line);
 };
 

@@ -15,7 +15,12 @@ const LIST = reads(
         : { kind: 'any' },
   },
 );
-const INSPECT = reads('-s -f: --format: --type: --size --pretty --verbose');
+const INSPECT = reads('-s -f: --format: --type: --size --pretty --verbose', {
+  also: (read) =>
+    valuesOf(read, '-f', '--format')
+      .filter((format) => /Env\b|\0/.test(format.value))
+      .map(() => changes('shows the environment of a container, which may hold passwords')),
+});
 const LOGS = reads(
   '-tl -n: --timestamps --details --since: --until: --tail: --latest --names --color --no-color --no-log-prefix --index: --raw --no-trunc --no-task-ids --no-resolve',
 );
@@ -53,13 +58,7 @@ export const execIn = (spec: string = EXEC): Rule => ({
     const [, ...words] = read.operands;
     const command = words[0]?.value === '--' ? words.slice(1) : words;
     if (command.length === 0) return [...found, changes(`${call.name} without a command`)];
-    if (
-      /^(env|printenv)$/.test((command[0]?.value ?? '').split('/').at(-1) as string) &&
-      command.length === 1
-    ) {
-      found.push(changes('shows the environment of a container, which may hold passwords'));
-    }
-    return [...found, ...shell.argv(command, call.input)];
+    return [...found, ...shell.inside().argv(command, call.input)];
   },
 });
 
@@ -95,7 +94,7 @@ const composeConfig: Check = (call) => {
 
 const compose = verbs({
   globals:
-    '-f: -p: --file: --project-name: --profile: --project-directory: --env-file: --ansi: --progress: --no-ansi --compatibility --all-resources --version -v',
+    '-f: -p: --file: --project-name: --profile: --project-directory: --ansi: --progress: --no-ansi --compatibility --all-resources --version -v',
   read: {
     'ps ls images top version port volumes': LIST,
     logs: LOGS,

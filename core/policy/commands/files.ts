@@ -312,7 +312,7 @@ export const files: Table = {
     { anyOption: false },
   ),
   du: reads(
-    '-0abcDhHklLmPsSx -B: -d: -t: -X: --null --all --apparent-size --block-size: --bytes --total --dereference-args --max-depth: --human-readable --inodes --dereference --count-links --no-dereference --separate-dirs --si --summarize --threshold: --time? --time-style: --exclude-from: --exclude: --one-file-system --files0-from: --help --version',
+    '-0abcDhHklLmPsSx -B: -d: -t: -X: --null --all --apparent-size --block-size: --bytes --total --dereference-args --max-depth: --human-readable --inodes --dereference --count-links --no-dereference --separate-dirs --si --summarize --threshold: --time? --time-style: --exclude-from: --exclude: --one-file-system --files0-from:@ --help --version',
     { anyOption: true },
   ),
   ncdu: { check: () => [changes('ncdu is an interactive browser that can delete')] },

@@ -72,6 +72,9 @@ function urlFindings(url: Parameters<typeof readsFile>[0], shell: Parameters<Che
     ];
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) && !/^https?:\/\//i.test(text))
     return [changes(`fetches by another protocol: ${shown(url)}`)];
+  if (/^(https?:\/\/)?(169\.254\.|metadata\.|\[?fd00:ec2|100\.100\.100\.200)/i.test(text)) {
+    return [changes(`asks the metadata service, which gives out credentials: ${shown(url)}`)];
+  }
   if (/\0/.test(text)) {
     const narrow =
       url.holes.every((hole) => hole.kind === 'id') && !/^(https?:\/\/)?[^/]*\0/.test(text);

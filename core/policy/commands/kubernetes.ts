@@ -15,7 +15,7 @@ const GLOBALS =
 const GET = `${GLOBALS} -A -o: -l: -f: -L: -R -k: --all-namespaces --output: --selector: --filename: --field-selector: --show-labels --show-kind --sort-by: --no-headers --ignore-not-found --label-columns: --chunk-size: --raw: --show-managed-fields --template: --server-print --subresource: --types: --for: --allow-missing-template-keys --containers --sum --use-protocol-buffers --recursive --kustomize:`;
 
 /** Fields of secrets are shown by every format but names and columns. */
-function secretOutput(read: Options): Finding[] {
+function secretOutput(read: Options, call: Call): Finding[] {
   const raw = valuesOf(read, '--raw').filter(
     (path) =>
       !/^\/(healthz|livez|readyz|metrics|version|apis?)(\/[a-z0-9.-]+)?(\?verbose)?\/?$/.test(
@@ -29,8 +29,9 @@ function secretOutput(read: Options): Finding[] {
       /(^|,)(secrets?|all-secrets|sealedsecrets?)([./,]|$)/.test(kind) || kind.includes('\0'),
   );
   const format = valuesOf(read, '-o', '--output').map((arg) => arg.value);
-  const plain = format.every((value) => /^(name|wide)$/.test(value));
-  if (secret && !plain) found.push(changes('kubectl shows the contents of secrets'));
+  const plain = format.every((value) => /^(name|wide)$/.test(value)) && !has(read, '--template');
+  const files = has(read, '-f', '--filename', '-k', '--kustomize');
+  if ((secret && (!plain || call.name.endsWith('describe'))) || (files && !plain)) found.push(changes('kubectl shows the contents of secrets'));
   return found;
 }
 
@@ -48,7 +49,7 @@ function kubeconfig(read: Options): Finding[] {
 
 const kubeReads = (spec: string = GET): Rule =>
   reads(spec, {
-    also: (read) => secretOutput(read),
+    also: secretOutput,
     output: (call) =>
       / get$/.test(call.name) &&
       call.args.some((arg) =>
@@ -66,7 +67,8 @@ const LOGS = kubeReads(
 const dryRun = (spec: string): Rule => ({
   check: (call) => {
     const read = readOptions(call.args, spec);
-    const dry = valuesOf(read, '--dry-run').some((value) => /^(client|server)$/.test(value.value));
+    const mints = read.operands.some((arg) => /^(token|secrets?)$/.test(arg.value));
+    const dry = !mints && valuesOf(read, '--dry-run').some((value) => /^(client|server)$/.test(value.value));
     return dry
       ? problems(call.name, read)
       : [changes(`${call.name} ${call.args.map(shown).join(' ')} changes the cluster`)];

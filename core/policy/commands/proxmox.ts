@@ -40,7 +40,7 @@ const exec: Check = (call, shell) => {
   if (command.length === 0) return [changes(`${call.name} without a command`)];
   return [
     ...read.problems.map((problem) => changes(`${call.name}: ${problem}`)),
-    ...shell.argv(command, call.input),
+    ...shell.inside().argv(command, call.input),
   ];
 };
 

@@ -57,7 +57,7 @@ const posixShell: Check = (call, shell) => {
 /** A shell that reads its script from standard input. */
 function fromInput(call: Call, shell: Shell): Finding[] {
   const { input } = call;
-  if (input.from === 'none') return [];
+  if (input.from === 'none') return [changes(`${call.name} starts a shell`)];
   if (
     input.from === 'text' &&
     input.texts.length === 1 &&

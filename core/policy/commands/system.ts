@@ -2,9 +2,9 @@
 import { changes, destroys, endless, isKnown, shown } from '../model.ts';
 import type { Call, Check, Finding } from '../model.ts';
 import { best, given, operandsOf } from './lenient.ts';
-import { has, readOptions } from './options.ts';
+import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
-import { each, ids, mutates, problems, reads, wrecks } from './rules.ts';
+import { each, ids, mutates, problems, reads, wrecks, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 /** ps takes options of three styles; all only look, but `e` shows environments, which hold secrets. */
@@ -31,7 +31,7 @@ const ps: Check = (call) => {
   return found;
 };
 
-const date: Check = (call) => {
+const date: Check = (call, shell) => {
   const read = readOptions(
     call.args,
     '-uR -I? -d: -r: -f:@ --utc --universal --iso-8601? --rfc-email --rfc-3339: --date: --reference: --file:@ --debug --resolution --version --help',
@@ -42,6 +42,7 @@ const date: Check = (call) => {
   );
   return [
     ...problems('date', read),
+    ...valuesOf(read, '-f', '--file').flatMap((file) => readsFile(file, shell)),
     ...sets.map((arg) => changes(`date sets the clock: ${shown(arg)}`)),
   ];
 };

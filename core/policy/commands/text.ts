@@ -1,6 +1,6 @@
 /** Programs that print, filter and compare text. */
 import { changes, endless, shown } from '../model.ts';
-import type { Check, Finding, Shell } from '../model.ts';
+import type { Arg, Check, Finding, Shell } from '../model.ts';
 import { overwriting, readingTree } from '../paths.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
@@ -51,7 +51,7 @@ function treeFindings(root: string, include: readonly string[], shell: Shell): F
 const ripgrep: Check = (call, shell) => {
   const read = readOptions(
     call.args,
-    '-nNiSswxFvclopHIhLuUPaqz0. -e: -f:@ -g: -t: -T: -m: -A: -B: -C: -d: -M: -r: -j: -E: --line-number --no-line-number --ignore-case --smart-case --case-sensitive --word-regexp --fixed-strings --invert-match --count --count-matches --files-with-matches --files-without-match --only-matching --hidden --no-ignore --no-heading --heading --color: --glob: --iglob: --type: --type-not: --max-count: --after-context: --before-context: --context: --max-depth: --files --stats --json --sort: --multiline --pcre2 --text --trim --no-messages --no-config --version --help',
+    '-nNiSswxFvclopHIhLuUPaq0. -e: -f:@ -g: -t: -T: -m: -A: -B: -C: -d: -M: -r: -j: -E: --line-number --no-line-number --ignore-case --smart-case --case-sensitive --word-regexp --fixed-strings --invert-match --count --count-matches --files-with-matches --files-without-match --only-matching --hidden --no-ignore --no-heading --heading --color: --glob: --iglob: --type: --type-not: --max-count: --after-context: --before-context: --context: --max-depth: --files --stats --json --sort: --multiline --pcre2 --text --trim --no-messages --no-config --version --help',
   );
   const files = read.operands.slice(has(read, '-e', '-f', '--files') ? 0 : 1);
   const silent = has(
@@ -76,14 +76,15 @@ const ripgrep: Check = (call, shell) => {
 
 /** `jq`: no program of it can write or run; options that take two values are joined first. */
 const jq: Check = (call, shell) => {
-  const words = [];
+  const words: Arg[] = [];
+  const given: Arg[] = [];
   for (let at = 0; at < call.args.length; at++) {
     const word = call.args[at];
     if (word === undefined) continue;
     if (/^--(arg|argjson)$/.test(word.value)) at += 2;
     else if (/^--(slurpfile|rawfile)$/.test(word.value)) {
       const file = call.args[at + 2];
-      if (file) words.push(file);
+      if (file) given.push(file);
       at += 2;
     } else words.push(word);
   }
@@ -91,7 +92,7 @@ const jq: Check = (call, shell) => {
     words,
     '-rcMCSsnejaRV -f:@ -L: --raw-output --compact-output --monochrome-output --color-output --sort-keys --slurp --null-input --exit-status --join-output --ascii-output --raw-input --from-file:@ --tab --indent: --unbuffered --stream --stream-errors --seq --args --jsonargs --raw-output0 --version --help',
   );
-  const files = has(read, '-f', '--from-file') ? read.operands : read.operands.slice(1);
+  const files = [...given, ...valuesOf(read, '-f', '--from-file'), ...read.operands.slice(has(read, '-f', '--from-file') ? 0 : 1)];
   return [...problems('jq', read), ...files.flatMap((file) => readsFile(file, shell))];
 };
 

@@ -102,7 +102,7 @@ const env: Check = (call, shell) => {
   const { rest, found } = withoutAssignments(operands, 'env');
   const own = [...problems('env', read), ...found];
   for (const directory of valuesOf(read, '-C', '--chdir'))
-    (shell.directories as Set<string>).add(directory.value);
+    shell.enter(directory.value);
   return rest.length === 0 ? own : [...own, ...shell.argv(rest, call.input)];
 };
 

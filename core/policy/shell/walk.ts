@@ -61,6 +61,8 @@ class Walk implements Shell, Lookup {
   private readonly depth: number;
   private parameters: readonly Arg[] | undefined;
   private input: Input;
+  /** True inside a container or guest. */
+  private foreign = false;
 
   constructor(
     session: Session,
@@ -76,6 +78,16 @@ class Walk implements Shell, Lookup {
 
   get directories(): ReadonlySet<string> {
     return this.session.directories;
+  }
+
+  enter(directory: string): void {
+    this.session.directories.add(directory);
+  }
+
+  inside(): Shell {
+    const walk = new Walk(this.session, this.depth, undefined, NO_INPUT);
+    walk.foreign = true;
+    return walk;
   }
 
   // ── Shell: what rules may ask ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,6 +127,7 @@ class Walk implements Shell, Lookup {
   private nested(run: (walk: Walk) => void): Finding[] {
     if (this.depth >= MAX_DEPTH) return [changes('nested too deep to be followed')];
     const walk = new Walk(this.session, this.depth + 1, undefined, NO_INPUT);
+    walk.foreign = this.foreign;
     run(walk);
     return walk.findings;
   }
@@ -338,7 +351,11 @@ class Walk implements Shell, Lookup {
           ...arithmeticFindings(part.expression, (name) => this.numeric(name), false),
         );
         return this.wordsBelow(part);
+      case 'SimpleExpansion':
+        this.findings.push(...this.secretVariable(part.text.slice(1)));
+        return;
       case 'ParameterExpansion':
+        this.findings.push(...this.secretVariable(part.parameter));
         this.findings.push(...parameterFindings(part, (name) => this.numeric(name)));
         return this.wordsBelow(part);
       case 'BraceExpansion':
@@ -363,6 +380,12 @@ class Walk implements Shell, Lookup {
       if (inner.script) this.substituted(inner.script);
       else this.findings.push(changes('a substitution that could not be read'));
     }
+  }
+
+  /** A variable from outside whose name speaks of a secret. */
+  private secretVariable(name: string): Finding[] {
+    const secret = /PASS|SECRET|TOKEN|KEY|CRED|AUTH|DSN|DATABASE_URL|PRIVATE/.test(name) && !this.values.has(name);
+    return secret ? [changes(`uses ${name}, which may hold a secret`)] : [];
   }
 
   /** True when a variable can only be a whole number. */
@@ -500,7 +523,7 @@ class Walk implements Shell, Lookup {
     if (!rule)
       return [changes(`${shown(path)} is not known to be read-only`), ...this.suspectWords(rest)];
     const call: Call = { name, args: rest, input };
-    const found = rule.check(call, this);
+    const found = [...rule.check(call, this), ...this.shownEnvironment(name)];
     const strange = trusted ? [] : [changes(`${shown(path)} is not in a system directory`)];
     if (found.length === 0) return strange;
     const danger =
@@ -508,6 +531,11 @@ class Walk implements Shell, Lookup {
         ? []
         : this.suspectWords(rest);
     return [...strange, ...found, ...danger];
+  }
+
+  /** The environment of a container holds its passwords. */
+  private shownEnvironment(name: string): Finding[] {
+    return this.foreign && /^(env|printenv|export|declare|set)$/.test(name) ? [changes(`${name} shows the environment of a container, which may hold passwords`)] : [];
   }
 
   private callFunction(
