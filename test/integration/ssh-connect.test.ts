@@ -167,6 +167,20 @@ describe.skipIf(noSshd)(
       });
     });
 
+    test('Z5: a store of pinned keys that fails is no first use', async () => {
+      const server = await start();
+      const broken = {
+        get: () => Promise.reject(new Error('the database is away')),
+        pin: () => Promise.resolve(),
+      };
+      const end = await touch(server, connect(server, { hostKeys: broken }));
+      expect(end).toMatchObject({
+        kind: 'not_started',
+        error: { code: 'ssh_known_hosts_unreadable', message: expect.stringContaining('database') },
+      });
+      expect(ran(server)).toBe(false);
+    });
+
     test('X3: of several host keys the one that is known is asked for', async () => {
       const server = await start();
       const extra = path.join(server.dir, 'host_ecdsa');

@@ -388,7 +388,10 @@ describe.skipIf(noSshd)(`at most once${noSshd ? ' (skipped: sshd is not installe
         const wanted = request(server, 'echo x >>runs');
         expect(await runner.run(wanted)).toMatchObject({
           kind: 'not_started',
-          error: { code: 'ssh_target_unfit', message: expect.stringContaining('is the disk full?') },
+          error: {
+            code: 'ssh_target_unfit',
+            message: expect.stringContaining('is the disk full?'),
+          },
         });
         rmSync(path.join(disk, 'full'));
         expect(await runner.run(wanted)).toMatchObject({

@@ -123,12 +123,3 @@ export function cancelEnd(target: CommandTarget, said: Talk): CancelEnd {
     ),
   };
 }
-
-/** For a request that provably never left. */
-export function nothingSent(request: RunRequest, record: RunRecord, error: unknown): RunEnd {
-  if (error instanceof SshError) return { kind: 'not_started', error };
-  if (request.signal?.aborted === true && error === request.signal.reason) {
-    return { kind: 'cancelled', groupGone: true, started: false, ...record.output(undefined) };
-  }
-  throw error;
-}

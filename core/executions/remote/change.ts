@@ -3,8 +3,8 @@ import type { CancelEnd, CommandTarget, RunEnd, RunRequest } from '../ports.ts';
 import type { ExecChannel } from '../ssh/connection.ts';
 import { SshError, type SshErrorCode } from '../ssh/errors.ts';
 import type { ConnectionPool } from '../ssh/pool.ts';
-import { cancelEnd, finalEnd, nothingSent, withoutEnd, type Forced } from './change-ends.ts';
-import { RunRecord } from './ends.ts';
+import { cancelEnd, finalEnd, withoutEnd, type Forced } from './change-ends.ts';
+import { notSent, RunRecord } from './ends.ts';
 import { attachRequest, cancelRequest, startRequest, type ExecRequest } from './protocol.ts';
 import { talk } from './talk.ts';
 
@@ -48,7 +48,7 @@ export class Changes {
       const exec = startRequest(target, executionId, command, timeoutMs, this.#times.graceMs);
       return await this.#follow(request, record, exec, true);
     } catch (error) {
-      return nothingSent(request, record, error);
+      return notSent(record, error);
     }
   }
 

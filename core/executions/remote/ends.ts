@@ -109,3 +109,10 @@ export function goneReason(
   const rest = alive ? 'parts of the command still run' : 'nothing of the command runs any more';
   return `What watched the command on ${name} was ended from outside; ${rest}, and its exit code was not kept.`;
 }
+
+/** The end of a request that provably never left. Throws what is no failure of SSH. */
+export function notSent(record: RunRecord, error: unknown): RunEnd {
+  if (!(error instanceof SshError)) throw error;
+  if (error.code !== 'ssh_cancelled') return { kind: 'not_started', error };
+  return { kind: 'cancelled', groupGone: true, started: false, ...record.output(undefined) };
+}

@@ -1,8 +1,7 @@
 import type { RunEnd, RunRequest } from '../ports.ts';
 import type { ExecChannel } from '../ssh/connection.ts';
-import { SshError } from '../ssh/errors.ts';
 import type { ConnectionPool } from '../ssh/pool.ts';
-import { exited, lost, refusal, RunRecord, unfit } from './ends.ts';
+import { exited, lost, notSent, refusal, RunRecord, unfit } from './ends.ts';
 import { READ_STOPPED, READ_STOPPED_SOME_LEFT, readRequest } from './protocol.ts';
 import { talk, type Talk } from './talk.ts';
 
@@ -69,9 +68,7 @@ export class Reads {
         stopped = 'timeout';
       return readEnd(request, record, said, stopped);
     } catch (error) {
-      if (error instanceof SshError) return { kind: 'not_started', error };
-      if (signal?.aborted !== true || error !== signal.reason) throw error;
-      return { kind: 'cancelled', groupGone: true, started: false, ...record.output(undefined) };
+      return notSent(record, error);
     } finally {
       clearTimeout(limit);
       clearTimeout(hangUp);

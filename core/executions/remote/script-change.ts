@@ -12,7 +12,8 @@ const DRAIN_SECONDS = 1;
 
 /**
  * The files of one execution, in <state>/<id>:
- *   go         who claimed the right to start: "run", or "void" for an id that was given up; made once, never changed
+ *   go         a link, made once: to "live" by who runs the command, to nothing by who gave the id up. A link needs no room on
+ *              a full disk.
  *   meta       the shell and the boot that it was started in
  *   live       a pipe that the supervisor holds open: reading it blocks until the supervisor is gone
  *   ctl        a pipe that takes the word to cancel
@@ -36,16 +37,14 @@ prepare_state() {
   [ -d "$state" ] || m=$( { mkdir -p "$state" && chmod 700 "$base" "$state"; } 2>&1 ) || refuse state "$m"
   [ -O "$base" ] && [ -O "$state" ] || refuse state "$state belongs to someone else"
 }
-claim() { ( set -C; echo "$1" >"$d/go" ) 2>/dev/null; }
+claim() { ln -s "$1" "$d/go" 2>/dev/null; }
 fill_in() {
   cd "$d" && mkfifo live ctl o e done && : >out && : >err && echo "$sh $boot" >meta &&
   printf "%62s\\n" "" >exit.new && printf "%200s\\n" "" >out.count && printf "%200s\\n" "" >err.count
 }
 give_up() {
   claim void || :
-  g=
-  read -r g <"$d/go"
-  [ "$g" != void ] || { say void; exit 0; }
+  [ -e "$d/go" ] || { say void; exit 0; }
 }
 `;
 
@@ -55,7 +54,7 @@ settled() {
   if mkdir -m 700 "$d" 2>/dev/null; then give_up; fi
   [ -d "$d" ] || refuse state "$d cannot be made: $(mkdir "$d" 2>&1)"
   n=100
-  while [ ! -s "$d/go" ] && [ $n -gt 0 ]; do nap; n=$((n - 1)); done
+  while [ ! -h "$d/go" ] && [ $n -gt 0 ]; do nap; n=$((n - 1)); done
   give_up
   cd "$d" || exit 1
   sh=sh was=
@@ -145,7 +144,7 @@ uptime() { u=0.00; { read -r u x </proc/uptime; } 2>/dev/null; x=\${u#*.}; u=$((
 supervise() {
   cd "$d" || exit 1
   exec 6<>done 7<>ctl
-  claim run || exit 0
+  claim live || exit 0
   uptime; since=$u
   ( keep o out ) 7<&- 8<&- &
   ( keep e err ) 7<&- 8<&- &

@@ -40,7 +40,7 @@ grace=3000
 case $2 in
 start)
   if [ ! -d "$d" ]; then
-    needs="dd cat tail ls mkfifo mv find"
+    needs="dd cat tail ls ln mkfifo mv find"
 ${TAKE_COMMAND}
     prepare_state
   fi

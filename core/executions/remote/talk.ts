@@ -3,7 +3,7 @@ import { faultPoint } from '../../faults.ts';
 import { errorText } from '../../errors.ts';
 import type { OutputStream } from '../ports.ts';
 import type { ChannelExit, ExecChannel } from '../ssh/connection.ts';
-import { SshError } from '../ssh/errors.ts';
+import { asError, SshError } from '../ssh/errors.ts';
 import type { HostConnections } from '../ssh/host-connections.ts';
 import { MessageReader, type RemoteMessage, type RemoteShell } from './frames.ts';
 import type { ExecRequest } from './protocol.ts';
@@ -45,8 +45,8 @@ const LINGER_MS = 2_000;
 const STDERR_CHARS = 2_000;
 
 /**
- * Sends one request of the protocol and takes in what is said until the channel ends. Rejects with `SshError`, or with the
- * signal's reason, only if provably nothing was sent that could run.
+ * Sends one request of the protocol and takes in what is said until the channel ends. Rejects with `SshError`
+ * only if provably nothing was sent that could run.
  */
 export async function talk(
   host: HostConnections,
@@ -136,7 +136,7 @@ export async function talk(
         if (error instanceof SshError && error.code === 'ssh_connection_lost') {
           result.error = error;
           resolve();
-        } else reject(error);
+        } else reject(asError(error));
       });
   });
   await closed;

@@ -16,7 +16,7 @@ export type SshErrorCode =
   | 'ssh_host_key_changed'
   /** The host shows a key that known_hosts marks as revoked. */
   | 'ssh_host_key_revoked'
-  /** The known_hosts file that is configured cannot be read. */
+  /** The known_hosts file that is configured, or the store of pinned keys, cannot be read. */
   | 'ssh_known_hosts_unreadable'
   /** The host does not take the key for this user. */
   | 'ssh_login_refused'
@@ -30,6 +30,8 @@ export type SshErrorCode =
   | 'ssh_connection_lost'
   /** This process is letting go of its connections. */
   | 'ssh_closed'
+  /** It was cancelled while it waited for its turn. */
+  | 'ssh_cancelled'
   /** The command cannot be handed over at all: empty, too long, or with a NUL in it. */
   | 'ssh_command_invalid'
   /** The wrapper refused to begin: no private directory, no `setsid`, a full disk. */
@@ -44,6 +46,7 @@ const FAULTS: Partial<Record<SshErrorCode, Fault>> = {
   ssh_key_unusable: 'operator',
   ssh_command_invalid: 'model',
   ssh_closed: 'system',
+  ssh_cancelled: 'operator',
   ssh_never_started: 'system',
 };
 
@@ -58,4 +61,9 @@ export class SshError extends NomosError {
   ) {
     super(code, FAULTS[code] ?? 'target', message, options);
   }
+}
+
+/** Whatever was thrown, as an error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -6,7 +6,7 @@ import {
   type ExecChannel,
   type SshConnection,
 } from './connection.ts';
-import { SshError } from './errors.ts';
+import { asError, SshError } from './errors.ts';
 
 /** Limits of the connections to one host. */
 export interface PoolLimits {
@@ -55,7 +55,7 @@ interface Member {
 interface Waiter {
   control: boolean;
   resolve(member: Member): void;
-  reject(error: unknown): void;
+  reject(error: Error): void;
 }
 
 /** The connections to one host, as one user: made when needed, shared by all commands, closed when idle. */
@@ -92,7 +92,7 @@ export class HostConnections {
       const member = await this.#slot(options);
       try {
         // Whoever was given a turn and was cancelled in the same moment sends nothing.
-        options.signal?.throwIfAborted();
+        if (options.signal?.aborted === true) throw this.#cancelled();
         await options.beforeSend?.();
         return await member.connection.exec(command, {
           ...handlers,
@@ -140,7 +140,7 @@ export class HostConnections {
       const { signal } = options;
       const abort = (): void => {
         this.#waiters = this.#waiters.filter((other) => other !== waiter);
-        reject(signal?.reason);
+        reject(this.#cancelled());
       };
       const waiter: Waiter = {
         control: options.control === true,
@@ -154,7 +154,7 @@ export class HostConnections {
         },
       };
       if (signal?.aborted === true) {
-        reject(signal.reason);
+        reject(this.#cancelled());
         return;
       }
       signal?.addEventListener('abort', abort, { once: true });
@@ -226,7 +226,7 @@ export class HostConnections {
         Math.min(this.#limits.backoffMs * 2 ** this.#failures, this.#limits.maxBackoffMs);
       this.#failures += 1;
       // With another connection alive, the commands that wait for a second one go on over that.
-      if (!this.#members.some((one) => one.connection.alive)) this.#failWaiters(error);
+      if (!this.#members.some((one) => one.connection.alive)) this.#failWaiters(asError(error));
     }
   }
 
@@ -251,7 +251,14 @@ export class HostConnections {
     member.idleTimer.unref();
   }
 
-  #failWaiters(error: unknown): void {
+  #cancelled(): SshError {
+    return new SshError(
+      'ssh_cancelled',
+      `The command was cancelled before it was sent to ${this.#host.slug}.`,
+    );
+  }
+
+  #failWaiters(error: Error): void {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const waiter of waiters) waiter.reject(error);

@@ -32,7 +32,7 @@ export class HostKeys {
     const listed = entriesFor(await this.#entries(), host.address, host.port);
     const known = listed.filter((entry) => !entry.revoked);
     if (known.length > 0) return this.#listed(host, listed, known);
-    const pinned = await this.#store.get(host);
+    const pinned = await this.#stored(() => this.#store.get(host));
     return {
       types: pinned === null ? [] : [pinned.type],
       check: (presented) => {
@@ -46,9 +46,9 @@ export class HostKeys {
       accepted: async (presented) => {
         if (pinned !== null) return;
         const key = publicKeyOf(presented);
-        await this.#store.pin(host, key);
+        await this.#stored(() => this.#store.pin(host, key));
         // Another process may have pinned one in the meantime: the first one counts.
-        const kept = await this.#store.get(host);
+        const kept = await this.#stored(() => this.#store.get(host));
         if (kept !== null && kept.publicKey !== key.publicKey)
           throw changed(host, kept, key, undefined);
       },
@@ -74,6 +74,18 @@ export class HostKeys {
       },
       accepted: async () => {},
     };
+  }
+
+  async #stored<T>(use: () => Promise<T>): Promise<T> {
+    try {
+      return await use();
+    } catch (cause) {
+      throw new SshError(
+        'ssh_known_hosts_unreadable',
+        `The pinned host keys cannot be used: ${errorText(cause)}`,
+        { cause },
+      );
+    }
   }
 
   async #entries(): Promise<KnownHostsEntry[]> {

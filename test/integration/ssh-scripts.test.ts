@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '../../ids.ts';
-import type { CommandTarget } from '../ports.ts';
-import { MessageReader, type RemoteMessage } from './frames.ts';
+import { newId } from '../../core/ids.ts';
+import type { CommandTarget } from '../../core/executions/ports.ts';
+import { MessageReader, type RemoteMessage } from '../../core/executions/remote/frames.ts';
 import {
   attachRequest,
   cancelRequest,
@@ -14,7 +14,7 @@ import {
   READ_STOPPED,
   startRequest,
   type ExecRequest,
-} from './protocol.ts';
+} from '../../core/executions/remote/protocol.ts';
 
 // The scripts alone, without SSH, in a folder made for it: each shell that may be a target's `sh`, and targets that lack things.
 const TARGET: CommandTarget = {
