@@ -1,6 +1,7 @@
 import { formatDuration } from '../../core/text/duration.ts';
 import { callWords } from './calls.ts';
 import { cardOf, type Card } from './card.ts';
+import { FINAL_STATUSES } from './execution.ts';
 import { list, para, rich, strong, type Rich } from './rich.ts';
 import type { CallState, ProgressState } from './state.ts';
 import { elapsed, type View } from './view.ts';
@@ -59,6 +60,10 @@ function callLine(line: Line, view: View): Rich {
     const { status, purpose, shortId } = call.execution;
     const what = `${label(purpose)}${call.target === null ? '' : ` on ${label(call.target, 40)}`} (${shortId})`;
     return rich`${EXECUTION_MARK[status]} ${what}${times}`;
+  }
+  // The call has ended, its command has not: how it goes on is told by its own card.
+  if (call.execution !== null && isOver(call) && !FINAL_STATUSES.has(call.execution.status)) {
+    return rich`↪️ ${callWords(call)} · see its card`;
   }
   return rich`${markOf(call)} ${callWords(call)}${duration(call, view)}`;
 }

@@ -172,7 +172,7 @@ export interface CallState {
   readonly success: boolean | null;
   readonly durationMs: number | null;
   readonly startedAt: Date | null;
-  /** For a status look-up: short id of the execution, what it is for, and how it stands. */
+  /** For a look-up or a `run`: short id of the execution, what it is for, and how it stands. */
   readonly execution: { shortId: string; purpose: string; status: ExecutionStatus } | null;
 }
 

@@ -10,6 +10,8 @@ export interface DrawContext {
   readonly operators: Operators;
   /** Answers grow in the room while they are written (C13). */
   readonly streaming: boolean;
+  /** Hides secrets in what commands and the agent wrote (X9). */
+  readonly mask: (text: string) => string;
 }
 
 /**

@@ -97,26 +97,26 @@ async function hasCard(
 }
 
 function cardFor(
-  { view }: DrawContext,
+  { view, mask }: DrawContext,
   rows: readonly ExecutionCardRow[],
   callFor: Parameters<typeof batchCard>[2],
   outputAttached: boolean,
 ): Card {
   const [first] = rows;
   if (first === undefined) throw new RangeError('a card needs an execution');
-  if (first.batchId !== null) return batchCard(batchState(rows), view, callFor);
-  return executionCard(executionState(first), view, {
+  if (first.batchId !== null) return batchCard(batchState(rows, mask), view, callFor);
+  return executionCard(executionState(first, mask), view, {
     ...(callFor === undefined ? {} : { callFor }),
     outputAttached,
   });
 }
 
-function batchState(rows: readonly ExecutionCardRow[]): BatchState {
+function batchState(rows: readonly ExecutionCardRow[], mask: (text: string) => string): BatchState {
   const [first] = rows;
   const approval = rows.find((row) => row.approval !== null)?.approval ?? null;
   return {
     shortId: approval?.shortId ?? first?.shortId ?? '',
-    executions: rows.map(executionState),
+    executions: rows.map((row) => executionState(row, mask)),
     approval: approval === null ? null : approvalState(approval),
   };
 }
@@ -146,7 +146,7 @@ async function addReactions(
 }
 
 async function attachCommand(
-  { unit, view }: DrawContext,
+  { unit, view, mask }: DrawContext,
   rows: readonly ExecutionCardRow[],
   place: Place,
 ): Promise<void> {
@@ -156,8 +156,8 @@ async function attachCommand(
     first.batchId === null
       ? showsWhole(first.command)
         ? undefined
-        : first.command
-      : batchFile(batchState(rows), view);
+        : mask(first.command)
+      : batchFile(batchState(rows, mask), view);
   if (text === undefined) return;
   await uploadFile(unit, {
     to: place.to,

@@ -24,12 +24,15 @@ async function passAndSession(
   return pass === null || session === undefined ? undefined : { pass, session };
 }
 
-/** The progress message of a pass (C2). A pass that calls no tool needs none: typing and the answer say it all. */
+// Tools whose effect is a card or a change of one: a pass that calls nothing else needs no progress message.
+const SEEN_ELSEWHERE: ReadonlySet<string> = new Set(['set_goal', 'ask_operator', 'complete_task']);
+
+/** The progress message of a pass (C2). A pass that only answers, asks or closes the task needs none: that is seen by itself. */
 export async function drawProgress(context: DrawContext, passId: string): Promise<void> {
   const found = await passAndSession(context, passId);
   if (found === undefined) return;
   const state = await progressState(context.unit.db, found.pass);
-  if (state.calls.length === 0) return;
+  if (state.calls.every((call) => SEEN_ELSEWHERE.has(call.name))) return;
   const place = placeOf(found.pass);
   await putCard(context.unit, {
     ...place,
@@ -45,7 +48,7 @@ export async function drawAnswer(context: DrawContext, passId: string): Promise<
   const found = await passAndSession(context, passId);
   if (found === undefined) return;
   const { pass, session } = found;
-  const text = pass.answer?.trim() ?? '';
+  const text = context.mask(pass.answer?.trim() ?? '');
   const growing = pass.state === 'running' || pass.state === 'queued';
   if (text === '' || (growing && !context.streaming)) return;
   const place = placeOf(pass);

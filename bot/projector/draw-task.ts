@@ -106,7 +106,7 @@ export async function drawTask(
   const done = await putCard(unit, {
     to,
     card: { key, kind: 'task', refId: sessionId, sessionId: to.session },
-    message: taskCard(state, view),
+    message: taskCard(withMask(state, context), view),
   });
   if (done === 'sent') await pinCards(unit, { to, cards: [key] });
   if (state.stuck) await react(unit, { to, target: { card: key }, key: '▶️' });
@@ -194,13 +194,18 @@ export async function drawDigest(
       ...(turn === null ? {} : { turnId: asId<TurnId>(turn.id) }),
     },
     message: digestCard(
-      await digestState(unit.db, session, view.now),
+      withMask(await digestState(unit.db, session, view.now), context),
       askersToCall(operators, session.createdBy),
     ),
     ...(turn === null ? {} : { thread: { turnId: asId<TurnId>(turn.id) } }),
     priority: PRIORITY.person,
     closed: true,
   });
+}
+
+/** The agent's summary with secrets hidden (X9). */
+function withMask<T extends { summary: string | null }>(state: T, { mask }: DrawContext): T {
+  return state.summary === null ? state : { ...state, summary: mask(state.summary) };
 }
 
 function hashOf(name: string): string {

@@ -35,14 +35,20 @@ export async function executionsOfCard(
   });
 }
 
-/** A row as its card reads it. Throws a ZodError for stored JSON of another form. */
-export function executionState(row: ExecutionCardRow): ExecutionState {
+/**
+ * A row as its card reads it, secrets hidden by `mask` in what was written freely (X9). What is approved stays the command's very
+ * bytes, by their hash (A16). Throws a ZodError for stored JSON of another form.
+ */
+export function executionState(
+  row: ExecutionCardRow,
+  mask: (text: string) => string,
+): ExecutionState {
   return {
     shortId: row.shortId,
-    purpose: row.purpose,
+    purpose: mask(row.purpose),
     target: row.targetSlug,
     address: addressOf(row.target),
-    command: row.command,
+    command: mask(row.command),
     risk: row.risk,
     reasons: reasonsShape.parse(row.reasons),
     blast: blastState(row.blast),
@@ -55,10 +61,10 @@ export function executionState(row: ExecutionCardRow): ExecutionState {
     endedAt: row.endedAt,
     exitCode: row.exitCode,
     signal: row.signal,
-    tail: row.tail,
+    tail: mask(row.tail),
     stdoutBytes: Number(row.stdoutBytes),
     stderrBytes: Number(row.stderrBytes),
-    error: row.error,
+    error: row.error === null ? null : mask(row.error),
     cancelRequestedBy: row.cancelRequestedBy,
   };
 }

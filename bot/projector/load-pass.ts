@@ -26,10 +26,7 @@ export async function callStates(
     orderBy: { seq: 'asc' },
     omit: { result: true },
   });
-  const lookedAt = calls
-    .filter((call) => call.name === 'get_execution_status')
-    .map((call) => call.executionId)
-    .filter((id) => id !== null);
+  const lookedAt = calls.map((call) => call.executionId).filter((id) => id !== null);
   const executions =
     lookedAt.length === 0
       ? []

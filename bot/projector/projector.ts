@@ -33,6 +33,8 @@ export interface ProjectorOptions {
   readonly timeZone?: string | undefined;
   /** `NOMOS_STREAMING` (C13). */
   readonly streaming: boolean;
+  /** Hides secrets in what commands and the agent wrote (X9). Without it nothing is hidden. */
+  readonly mask?: ((text: string) => string) | undefined;
   /** Shows typing while a pass runs (C8); without it nothing is shown. */
   readonly ephemeral?: Ephemeral | undefined;
   /** For tests. */
@@ -168,6 +170,7 @@ export class Projector {
       unit,
       operators,
       streaming,
+      mask: this.#options.mask ?? ((text) => text),
       view: { now: this.#now(), timeZone },
     };
     for (const one of touched) {

@@ -361,6 +361,67 @@ describe('C2, C13: a pass', () => {
     expect(card.edits).toBe(1);
   });
 
+  it('points to the card of a command whose call has ended and which waits', async () => {
+    const one = await task();
+    const { executionId } = await request(one, 'systemctl restart nginx', 'Restart nginx');
+    const id = await call(
+      one,
+      'run',
+      { target: 'host:web-1', purpose: 'Restart nginx' },
+      'running',
+    );
+    await world.write(async (unit) => {
+      await unit.db.toolCall.update({
+        where: { id },
+        data: { executionId, state: 'done', success: true, durationMs: 30 },
+      });
+      unit.emit({
+        type: 'tool.ended',
+        sessionId: one.sessionId,
+        refId: id,
+        data: { passId: one.passId },
+      });
+    });
+    await world.settle();
+    expect(world.card(cardKey.progress(one.passId)).body).toContain(
+      '↪️ Restart nginx on host:web-1 · see its card',
+    );
+  });
+
+  it('has none where the pass only closes the task or asks', async () => {
+    const one = await task();
+    await call(one, 'complete_task', { summary: 'done' }, 'done');
+    expect(world.shown.some((shown) => shown.cardKey === cardKey.progress(one.passId))).toBe(false);
+  });
+
+  it('X9: what the configuration calls a secret is hidden in commands, outputs and answers', async () => {
+    const masked = new Projector({
+      database: world.database,
+      feed: world.feed,
+      operators: world.operators,
+      streaming: true,
+      mask: (text) => text.replaceAll('hunter2', '•••'),
+    });
+    const before = world.projector;
+    world.projector = masked;
+    try {
+      const one = await task();
+      const { executionId } = await request(
+        one,
+        'mysql -phunter2 -e "flush tables"',
+        'Flush tables',
+      );
+      await finish(one, 'The password is hunter2.');
+      for (const key of [`execution:${executionId}`, cardKey.answer(one.passId)]) {
+        expect(world.card(key).body).not.toContain('hunter2');
+        expect(world.card(key).html).not.toContain('hunter2');
+        expect(world.card(key).body).toContain('•••');
+      }
+    } finally {
+      world.projector = before;
+    }
+  });
+
   it('streams its answer into one message', async () => {
     const one = await task();
     await world.write(async (unit) => {
