@@ -47,7 +47,8 @@ export async function endQuietly(unit: Unit, scope: PassScope, text: string): Pr
  * Ends a pass that an operator stopped. What it had started goes on to its end but wakes nobody: the operator wants it
  * quiet. What waits for a decision still does.
  */
-export async function endStopped(unit: Unit, scope: PassScope): Promise<void> {
+export async function endStopped(unit: Unit, scope: PassScope, spent: Spent): Promise<void> {
+  await addSpent(unit, scope, spent);
   await unit.db.execution.updateMany({
     where: {
       passId: scope.passId,

@@ -46,7 +46,7 @@ export async function runPass(
   } catch (error) {
     if (!(error instanceof ModelError || error instanceof UnusableAnswer)) throw error;
     if (options.signal.aborted) throw new PassHandedOver(passId);
-    if (stop.signal.aborted) await scope.write((unit) => endStopped(unit, scope));
+    if (stop.signal.aborted) await scope.write((unit) => endStopped(unit, scope, spent));
     else await fail(scope, error, spent);
   } finally {
     stop.close();
@@ -81,7 +81,8 @@ class Runner {
       const last = await this.#lastAnswer();
       if (last?.ended === true) return scope.write((unit) => endQuietly(unit, scope, last.text));
       if (this.#handover.aborted) throw new PassHandedOver(scope.passId);
-      if (await this.#stop.requested()) return scope.write((unit) => endStopped(unit, scope));
+      if (await this.#stop.requested())
+        return scope.write((unit) => endStopped(unit, scope, this.#spent));
       await takeIn(scope);
       if (await this.#step()) return;
     }

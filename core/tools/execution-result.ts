@@ -51,7 +51,7 @@ function noteFor(execution: Execution, runningMs: number): string {
   switch (execution.status) {
     case 'requested':
     case 'pending_approval':
-      return "Waiting for the operator's approval. It has not run. Do not call run again for this; end your answer now and say what you proposed. The decision wakes you.";
+      return `Waiting for the operator${execution.risk === 'destructive' ? ' to type "I confirm", as for everything destructive' : "'s approval"}. It has not run. Do not call run again for this; end your answer now and say what you proposed. The decision wakes you.`;
     case 'approved':
     case 'queued':
       return 'Allowed and about to start. Its end wakes you: do not start it again and do not poll.';

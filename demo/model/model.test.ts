@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { unusable } from '../../core/agent/guard.ts';
 import { startDemoModel, DEMO_MODEL, type DemoModel } from './index.ts';
 
 let model: DemoModel;
@@ -282,4 +283,21 @@ test('L1: anything else gets what it is and how to connect a real model', async 
     const { content } = await ask([operator(words)]);
     expect(content).toMatch(/demo model[^]*restart nginx on web-1[^]*OPENAI_API_KEY/);
   }
+});
+
+test.each([
+  ['磁盘怎么样？', /演示模型/],
+  ['ディスクを確認して', /デモ/],
+  ['как дела с дисками?', /демонстрационная/],
+])('L4: to %s it says in that script what it is', async (words, greeting) => {
+  const { content } = await ask([operator(words)]);
+  expect(content).toMatch(greeting);
+  const answer = {
+    text: content,
+    toolCalls: [],
+    finish: 'stop' as const,
+    usage: { tokensIn: 0, tokensOut: 0 },
+    model: 'm',
+  };
+  expect(unusable(answer, [words])).toBeUndefined();
 });

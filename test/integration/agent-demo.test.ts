@@ -15,7 +15,8 @@ import { startDemoModel, type DemoModel } from '../../demo/model/index.ts';
 import { ANN, benchOn, type OpenBench } from '../support/agent-bench.ts';
 
 // The whole of a task but Matrix and the queue: the demo model over the real agent, the real policy and the real SSH
-// client, on the demo fleet.
+// client, on one demo fleet. Each test works on a fresh fleet too; those that change something come after those that only
+// look, and touch different machines.
 let home: string;
 let fleet: DemoFleet;
 let model: DemoModel;
@@ -23,12 +24,16 @@ let bench: OpenBench;
 
 beforeAll(async () => {
   model = await startDemoModel({ wordMs: 0 });
-});
-afterAll(() => model.stop());
-
-beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'nomos-fleet-'));
   fleet = await startDemoFleet({ home, pace: 0.01 });
+});
+afterAll(async () => {
+  await fleet.stop();
+  await model.stop();
+  await rm(home, { recursive: true });
+});
+
+beforeEach(async () => {
   bench = await benchOn({
     inventory: loadInventory(fleet.inventoryPath, loadOntology('seeds/ontology.yaml')),
     runner: (database) =>
@@ -40,11 +45,7 @@ beforeEach(async () => {
     modelUrl: model.baseUrl,
   });
 });
-afterEach(async () => {
-  await bench.close();
-  await fleet.stop();
-  await rm(home, { recursive: true });
-});
+afterEach(() => bench.close());
 
 /** Runs the task's passes until it ends or waits for a person. */
 async function settle(sessionId: SessionId): Promise<Session> {
@@ -94,34 +95,6 @@ async function answerOf(sessionId: SessionId): Promise<string> {
   return pass.answer ?? '';
 }
 
-test('the main path: looks at the disks, finds nginx down, asks, restarts it, checks, and ends with what is true', async () => {
-  const { sessionId } = await bench.open(
-    'check the disks and restart nginx on web-1 if it is down',
-  );
-  await settle(sessionId);
-  expect(await waiting(sessionId)).toEqual(['host:web-1 systemctl restart nginx']);
-  expect(await answerOf(sessionId)).toContain('wait for your decision');
-  await bench.decide(sessionId, 'approve');
-  const session = await settle(sessionId);
-  expect(session).toMatchObject({
-    goal: 'nginx runs on web-1',
-    status: 'done',
-    outcome: 'success',
-  });
-  expect(session.summary).toMatch(
-    /nginx on web-1 is active again; it was failed\.[^]*host not found in upstream[^]*nas-1: .*\/srv\/backup 9\d %/,
-  );
-  expect(await steps(sessionId)).toEqual([
-    'done Look at nginx and the disks',
-    'done Restart nginx on web-1',
-    'done Check that nginx is active',
-  ]);
-  expect((await commands(sessionId)).slice(-2)).toEqual([
-    'completed host:web-1 systemctl restart nginx',
-    'completed host:web-1 systemctl is-active nginx',
-  ]);
-});
-
 test('a service that is up is left alone', async () => {
   const { sessionId } = await bench.open('restart postgresql on db-1 if it is down');
   const session = await settle(sessionId);
@@ -157,6 +130,80 @@ test('a restart that fails is told with what the machine said', async () => {
   expect(session.summary).toMatch(
     /^foobar on web-1 could not be restarted: .*foobar\.service not found\. \(exit code 5\)/,
   );
+});
+
+test('K5: an unclear wish becomes a question with what there is to choose from, and the answer is carried out', async () => {
+  const { sessionId } = await bench.open('clean up the backups');
+  expect(await settle(sessionId)).toMatchObject({ status: 'awaiting_input' });
+  const question = await bench.database.read.question.findFirstOrThrow({ where: { sessionId } });
+  expect(question.options).toEqual([
+    expect.stringMatching(/^\/srv\/backup\/2023-old \(\d+G\)$/),
+    expect.stringMatching(/^\/srv\/backup\/daily /),
+    expect.stringMatching(/^\/srv\/backup\/weekly /),
+    'Nothing, leave it as it is',
+  ]);
+  const answer = (question.options as string[])[0] ?? '';
+  await bench.database.write((unit) =>
+    answerQuestion(unit, {
+      questionId: asId<QuestionId>(question.id),
+      answer,
+      by: ANN,
+      via: 'tap',
+    }),
+  );
+  await settle(sessionId);
+  expect(await waiting(sessionId)).toEqual(['host:nas-1 rm -rf /srv/backup/2023-old']);
+});
+
+test('T9: a question is answered by looking alone, and that ends the task', async () => {
+  const { sessionId } = await bench.open('how are the disks?');
+  const session = await settle(sessionId);
+  expect(session).toMatchObject({ status: 'done', outcome: 'success', goal: null });
+  expect(session.summary).toMatch(/^\/srv\/backup on nas-1 is 9\d % full, with \d+G left\.$/);
+  expect(await bench.database.read.approval.count()).toBe(0);
+});
+
+test('the health of the fleet names what has failed', async () => {
+  const { sessionId } = await bench.open('how is the fleet?');
+  await settle(sessionId);
+  expect(await answerOf(sessionId)).toMatch(
+    /^1 of 8 machines need a look: web-1\.[^]*failed: nginx\.service 🔴[^]*- old-wiki: stopped/,
+  );
+});
+
+test('L1: anything else gets what it is, what it can play and how to connect a real model', async () => {
+  const { sessionId } = await bench.open('write me a poem');
+  await settle(sessionId);
+  const answer = await answerOf(sessionId);
+  expect(answer).toMatch(/demo model[^]*OPENAI_API_KEY[^]*OPENAI_BASE_URL[^]*NOMOS_MODEL/);
+});
+
+test('the main path: looks at the disks, finds nginx down, asks, restarts it, checks, and ends with what is true', async () => {
+  const { sessionId } = await bench.open(
+    'check the disks and restart nginx on web-1 if it is down',
+  );
+  await settle(sessionId);
+  expect(await waiting(sessionId)).toEqual(['host:web-1 systemctl restart nginx']);
+  expect(await answerOf(sessionId)).toContain('wait for your decision');
+  await bench.decide(sessionId, 'approve');
+  const session = await settle(sessionId);
+  expect(session).toMatchObject({
+    goal: 'nginx runs on web-1',
+    status: 'done',
+    outcome: 'success',
+  });
+  expect(session.summary).toMatch(
+    /nginx on web-1 is active again; it was failed\.[^]*host not found in upstream[^]*nas-1: .*\/srv\/backup 9\d %/,
+  );
+  expect(await steps(sessionId)).toEqual([
+    'done Look at nginx and the disks',
+    'done Restart nginx on web-1',
+    'done Check that nginx is active',
+  ]);
+  expect((await commands(sessionId)).slice(-2)).toEqual([
+    'completed host:web-1 systemctl restart nginx',
+    'completed host:web-1 systemctl is-active nginx',
+  ]);
 });
 
 test('A9: upgrades several containers, one after another under one ✅, and tells what changed', async () => {
@@ -201,45 +248,6 @@ test('A3, A10: a deletion says what is lost, waits for the typed word, and check
   );
 });
 
-test('K5: an unclear wish becomes a question with what there is to choose from, and the answer is carried out', async () => {
-  const { sessionId } = await bench.open('clean up the backups');
-  expect(await settle(sessionId)).toMatchObject({ status: 'awaiting_input' });
-  const question = await bench.database.read.question.findFirstOrThrow({ where: { sessionId } });
-  expect(question.options).toEqual([
-    expect.stringMatching(/^\/srv\/backup\/2023-old \(\d+G\)$/),
-    expect.stringMatching(/^\/srv\/backup\/daily /),
-    expect.stringMatching(/^\/srv\/backup\/weekly /),
-    'Nothing, leave it as it is',
-  ]);
-  const answer = (question.options as string[])[0] ?? '';
-  await bench.database.write((unit) =>
-    answerQuestion(unit, {
-      questionId: asId<QuestionId>(question.id),
-      answer,
-      by: ANN,
-      via: 'tap',
-    }),
-  );
-  await settle(sessionId);
-  expect(await waiting(sessionId)).toEqual(['host:nas-1 rm -rf /srv/backup/2023-old']);
-});
-
-test('T9: a question is answered by looking alone, and that ends the task', async () => {
-  const { sessionId } = await bench.open('how are the disks?');
-  const session = await settle(sessionId);
-  expect(session).toMatchObject({ status: 'done', outcome: 'success', goal: null });
-  expect(session.summary).toMatch(/^\/srv\/backup on nas-1 is 9\d % full, with \d+G left\.$/);
-  expect(await bench.database.read.approval.count()).toBe(0);
-});
-
-test('the health of the fleet names what has failed', async () => {
-  const { sessionId } = await bench.open('how is the fleet?');
-  await settle(sessionId);
-  expect(await answerOf(sessionId)).toMatch(
-    /^1 of 8 machines need a look: web-1\.[^]*failed: nginx\.service 🔴[^]*- old-wiki: stopped/,
-  );
-});
-
 test('a machine that does not answer is told, and the others are still looked at', async () => {
   await fleet.stop();
   const { sessionId } = await bench.open('how are the disks of web-1 and db-1?');
@@ -247,11 +255,4 @@ test('a machine that does not answer is told, and the others are still looked at
   expect(session.summary).toBe('No disk could be read.');
   expect(await answerOf(sessionId)).toMatch(/- web-1: not known, .*web-1/);
   fleet = await startDemoFleet({ home, pace: 0.01 });
-});
-
-test('L1: anything else gets what it is, what it can play and how to connect a real model', async () => {
-  const { sessionId } = await bench.open('write me a poem');
-  await settle(sessionId);
-  const answer = await answerOf(sessionId);
-  expect(answer).toMatch(/demo model[^]*OPENAI_API_KEY[^]*OPENAI_BASE_URL[^]*NOMOS_MODEL/);
 });

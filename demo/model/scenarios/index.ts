@@ -1,5 +1,6 @@
 import type { Conversation } from '../conversation.ts';
 import { Job } from '../job.ts';
+import { greetingFor } from '../introduction.ts';
 import { say, type Reply } from '../wire.ts';
 import { cleanup } from './cleanup.ts';
 import { restart } from './restart.ts';
@@ -25,7 +26,7 @@ export function answerTo(conversation: Conversation): Reply {
     const next = scenario.next(job);
     return at === newest || answeredSince(conversation, newest) ? next : aside(job, next);
   }
-  return introduce();
+  return introduce(conversation);
 }
 
 // Something was done or told after the newest words: then they were dealt with, and the work goes on.
@@ -37,10 +38,10 @@ function answeredSince(conversation: Conversation, newest: number): boolean {
 
 // Words that fit nothing, while something else is under way: that goes on, or waits.
 function aside(job: Job, next: Reply): Reply {
-  if (job.calls('complete_task').length > 0) return introduce();
+  if (job.calls('complete_task').length > 0) return introduce(job.conversation);
   if (next.calls.length > 0) return next;
   const { waiting } = job.conversation;
-  if (waiting.length === 0) return introduce();
+  if (waiting.length === 0) return introduce(job.conversation);
   return say(
     'I am the demo model and understand only a few requests; that was none of them. Still waiting for your decision:',
     ...waiting.map((line) => `- ${line}`),
@@ -53,8 +54,10 @@ function report(job: Job): Reply {
   return say('I stopped at the limit of model calls. What was run:', ...lines);
 }
 
-function introduce(): Reply {
+function introduce({ steps }: Conversation): Reply {
+  const newest = steps.findLast((step) => step.kind === 'operator');
   return say(
+    greetingFor(newest?.text ?? ''),
     'I am the built-in **demo model**: I follow a few fixed ideas and am no language model. Ask me for one of these:',
     ...SCENARIOS.map((scenario) => `- ${scenario.example}`),
     '- clean up the backups',
