@@ -137,6 +137,7 @@ async function storeRoom(
 
 /** An event of the bot's own whose answer was lost has arrived all the same. */
 async function markOwn(unit: Unit, events: readonly TimelineEvent[]): Promise<void> {
+  if (events.length === 0) return;
   const byTxn = new Map(events.map((event) => [txnOf(event), event.event_id]));
   const rows = await unit.db.matrixOutbox.findMany({
     where: {
@@ -152,6 +153,7 @@ async function markOwn(unit: Unit, events: readonly TimelineEvent[]): Promise<vo
 }
 
 async function knownIds(unit: Unit, events: readonly TimelineEvent[]): Promise<Set<string>> {
+  if (events.length === 0) return new Set();
   const rows = await unit.db.matrixInbox.findMany({
     where: { eventId: { in: events.map((event) => event.event_id) } },
     select: { eventId: true },

@@ -67,16 +67,19 @@ export async function runSync(options: SyncOptions): Promise<void> {
   let failures = 0;
   // The first answer of a run comes at once: whoever starts waits for it to know which rooms there are.
   let pollMs = 0;
+  let token: string | undefined;
   while (!signal.aborted) {
     try {
-      const position = await readState(database.read, key, positionShape);
-      const answer = await persist('syncing', signal, () => poll(client, position?.token, pollMs));
+      token ??= (await readState(database.read, key, positionShape))?.token;
+      const since = token;
+      const answer = await persist('syncing', signal, () => poll(client, since, pollMs));
       const response = syncShape.parse(answer);
       const batch =
-        position === undefined
+        since === undefined
           ? await firstBatch(response, options)
           : await nextBatch(response, options);
       options.onStored(await storeBatch(database, batch, options));
+      token = batch.nextBatch;
       failures = 0;
       pollMs = LONG_POLL_MS;
     } catch (error) {

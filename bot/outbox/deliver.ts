@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Database, JsonInput } from '../../core/db/database.ts';
+import type { Database } from '../../core/db/database.ts';
 import type { MatrixOutbox } from '../../core/db/rows.ts';
 import { faultPoint } from '../../core/faults.ts';
 import { type MatrixEventId, type RoomId, type UserId, asId } from '../../core/ids.ts';
@@ -124,7 +124,7 @@ async function upload(row: MatrixOutbox, options: DeliverOptions): Promise<Outgo
     await database.write(async ({ db }) =>
       db.matrixOutbox.updateMany({
         where: { id: row.id },
-        data: { content: content as JsonInput },
+        data: { content },
       }),
     );
   }

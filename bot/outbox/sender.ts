@@ -45,7 +45,7 @@ export class Sender {
   #lastSuccess = -Infinity;
   #again = true;
   #wake: () => void = () => {};
-  #fatal: unknown;
+  #fatal: Error | undefined;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -148,7 +148,7 @@ export class Sender {
     }
     const failure = sortFailure(error);
     if (failure.kind === 'token') {
-      this.#fatal = error;
+      this.#fatal = new Error(failure.text, { cause: error });
       this.wake();
       return;
     }

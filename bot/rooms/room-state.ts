@@ -55,25 +55,21 @@ export interface RoomChange {
   state?: Partial<RoomState>;
 }
 
-/** Writes a room's row. A new one is of kind `new` unless said otherwise. */
+/**
+ * Writes a room's row, in one statement, since the sync loop and the sender both learn of a room that was just made. A new
+ * row is of kind `new` unless said otherwise. A session that was deleted leaves its room behind.
+ */
 export async function saveRoom(unit: Unit, roomId: RoomId, change: RoomChange): Promise<void> {
-  const { state, sessionId, ...columns } = change;
-  // Locked before it is read: the sync loop and the sender both learn of a room that was just made.
+  const { kind = null, membership = null, replacedBy = null, sessionId = null } = change;
+  const state = JSON.stringify(safeJson(roomStateShape.parse(change.state ?? {})));
   await unit.db.$executeRaw`
-    INSERT INTO matrix_rooms (room_id, kind, membership, state) VALUES (${roomId}, 'new', 'join', '{"v": 1}')
-    ON CONFLICT DO NOTHING`;
-  const [row] = await unit.db.$queryRaw<Array<{ state: unknown }>>`
-    SELECT state FROM matrix_rooms WHERE room_id = ${roomId} FOR UPDATE`;
-  const merged = roomStateShape.parse({ ...roomStateShape.parse(row?.state ?? {}), ...state });
-  // A session that was deleted leaves its room behind.
-  const session =
-    sessionId !== undefined && (await unit.db.session.count({ where: { id: sessionId } })) > 0
-      ? { sessionId }
-      : {};
-  await unit.db.matrixRoom.update({
-    where: { roomId },
-    data: { ...columns, ...session, state: safeJson(merged) ?? {} },
-  });
+    INSERT INTO matrix_rooms AS room (room_id, kind, session_id, membership, encrypted, replaced_by, state)
+    VALUES (${roomId}, coalesce(${kind}, 'new'), (SELECT id FROM sessions WHERE id = ${sessionId}::uuid),
+      coalesce(${membership}, 'join'), ${change.encrypted === true}, ${replacedBy}, ${state}::jsonb)
+    ON CONFLICT (room_id) DO UPDATE SET
+      kind = coalesce(${kind}, room.kind), session_id = coalesce(excluded.session_id, room.session_id),
+      membership = coalesce(${membership}, room.membership), encrypted = room.encrypted OR excluded.encrypted,
+      replaced_by = coalesce(excluded.replaced_by, room.replaced_by), state = room.state || excluded.state`;
 }
 
 /** What a list of state events changes in a room's row. */

@@ -97,13 +97,18 @@ describe('what the operator says', () => {
       request.path.endsWith('/messages')
         ? { status: 403, body: { errcode: 'M_FORBIDDEN', error: 'No.' } }
         : 'pass';
-    const bot = stage.start({ homeserverUrl: proxy.url, onEvent: echo });
-    await stage.operator.message(lobby, 'echo: the last one');
+    const bot = stage.start({
+      homeserverUrl: proxy.url,
+      async onEvent(unit, event) {
+        if (event.content['body'] === 'the last one') await echo(unit, event);
+      },
+    });
+    await stage.operator.message(lobby, 'echo: the last one', 60_000);
     const error = await stage.database.read.event.findFirst({ where: { type: 'error.raised' } });
     expect(error?.data).toMatchObject({ code: 'messages_missed', fault: 'system' });
     await bot.stop();
     await proxy.close();
-  });
+  }, 120_000);
 
   test('R4: what was said before the bot was ever there is history', async () => {
     const chat = await directChat();
@@ -221,6 +226,23 @@ describe('what the operator says', () => {
           : undefined,
       'the receipt',
     );
+  });
+
+  test('C8: typing is shown and hidden', async () => {
+    const bot = stage.start({
+      handler: (parts) => async (_unit, event) => {
+        parts.ephemeral.setTyping(event.room.roomId, event.content['body'] === 'type');
+      },
+    });
+    const lobby = await lobbyOf(bot);
+    const typing = (wanted: boolean): true | undefined =>
+      stage.operator.client.getRoom(lobby)?.getMember(stage.bot.userId)?.typing === wanted
+        ? true
+        : undefined;
+    await stage.operator.say(lobby, 'type');
+    await stage.operator.until(() => typing(true), 'the bot typing');
+    await stage.operator.say(lobby, 'stop');
+    await stage.operator.until(() => typing(false), 'the bot resting');
   });
 
   test('R9: is worked on once when its first commit fails', async () => {

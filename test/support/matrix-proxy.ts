@@ -22,25 +22,26 @@ export interface Seen {
 
 /** Stands between the bot and the homeserver, as a bad line or a strict homeserver would. */
 export class HomeserverProxy {
-  readonly url: string;
   readonly seen: Seen[] = [];
   rule: (request: Seen) => Verdict = () => 'pass';
   readonly #server: Server;
 
-  private constructor(server: Server) {
-    this.#server = server;
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  private constructor(target: string) {
+    this.#server = createServer((request, response) => {
+      this.#serve(target, request, response).catch(() => response.destroy());
+    });
   }
 
   /** Starts one on a free port of loopback. */
   static async open(target: string): Promise<HomeserverProxy> {
-    let proxy: HomeserverProxy | undefined;
-    const server = createServer((request, response) => {
-      if (proxy !== undefined) proxy.#serve(target, request, response).catch(() => response.destroy());
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    proxy = new HomeserverProxy(server);
+    const proxy = new HomeserverProxy(target);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
     return proxy;
+  }
+
+  /** `http://127.0.0.1:<port>` */
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   /** Stops it and breaks what is open. */

@@ -1,7 +1,13 @@
 /**
  * People in tests: clients that are not ours (matrix-js-sdk), and the homeserver's own account of what is in a room.
  */
-import { type MatrixClient, ClientEvent, type MatrixEvent, createClient } from 'matrix-js-sdk';
+import {
+  ClientEvent,
+  type MatrixClient,
+  type MatrixEvent,
+  RoomMemberEvent,
+  createClient,
+} from 'matrix-js-sdk';
 import { logger } from 'matrix-js-sdk/lib/logger.js';
 import { type UserId, asId } from '../../core/ids.ts';
 import type { MatrixAccount } from '../../demo/services/matrix-accounts.ts';
@@ -39,24 +45,42 @@ export class Person {
   readonly #rooms: string[] = [];
   #looked = new Set<() => void>();
 
-  private constructor(client: MatrixClient, userId: UserId) {
+  readonly #gone: AbortController;
+
+  private constructor(client: MatrixClient, userId: UserId, gone: AbortController) {
     this.client = client;
     this.userId = userId;
+    this.#gone = gone;
   }
 
   /** Signs in, accepts every invitation from now on, and syncs until `close`. */
   static async open(url: string, account: MatrixAccount): Promise<Person> {
     const { userId, accessToken, deviceId } = account;
-    const client = createClient({ baseUrl: url, userId, accessToken, deviceId, logger: silent });
-    const person = new Person(client, asId<UserId>(userId));
+    const gone = new AbortController();
+    const client = createClient({
+      baseUrl: url,
+      userId,
+      accessToken,
+      deviceId,
+      logger: silent,
+      // The SDK leaves requests unhandled that end when it stops; those never end here.
+      fetchFn: async (input, init) =>
+        fetch(input, init).catch((error: unknown) => {
+          if (gone.signal.aborted) return new Promise<never>(() => {});
+          throw error;
+        }),
+    });
+    const person = new Person(client, asId<UserId>(userId), gone);
     client.on(ClientEvent.Event, (event) => person.#notice(event));
     client.on(ClientEvent.Sync, () => person.#accept());
+    client.on(RoomMemberEvent.Typing, () => person.#accept());
     await client.startClient({ initialSyncLimit: 50 });
     return person;
   }
 
   /** Stops syncing. */
   close(): void {
+    this.#gone.abort();
     this.client.stopClient();
   }
 
