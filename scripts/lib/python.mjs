@@ -115,7 +115,7 @@ async function install(dir, python, home, onProgress) {
       }
       if (line.startsWith('Installing collected')) onProgress('unpacking');
     },
-    wayOut: `See that PyPI (or your index of Python packages) can be reached, then start again. ${wayOut}`,
+    wayOut: `See that PyPI (or your index of Python packages) can be reached, then start again.`,
   });
   writeFileSync(join(dir, 'nomos-complete'), dir);
 }

@@ -102,6 +102,9 @@ async function endLeftover(pidFile) {
   }
 }
 
+/** How often a long thing is mentioned where no line can change in place. */
+const STILL_MS = 20_000;
+
 /**
  * Reports on several things that go on at once. On a terminal each has a line that changes in place; elsewhere (a log,
  * CI) a line is printed when a thing starts and when it ends.
@@ -131,6 +134,7 @@ export class Progress {
     this.#rows.set(title, '');
     if (this.#live) this.#draw();
     else this.#out.write(`nomos: ${title} …\n`);
+    const still = this.#live ? undefined : setInterval(() => this.#tell(title), STILL_MS);
     try {
       const result = await work((text) => {
         this.#rows.set(title, text);
@@ -141,7 +145,14 @@ export class Progress {
     } catch (error) {
       this.#finish(title, 'failed');
       throw error;
+    } finally {
+      clearInterval(still);
     }
+  }
+
+  #tell(title) {
+    const text = this.#rows.get(title);
+    if (text) this.#out.write(`nomos: ${title}: ${text}\n`);
   }
 
   #finish(title, how) {
