@@ -14,10 +14,12 @@ export const HOLE = '\0';
 
 /**
  * What is known about the text that a hole stands for: `id` is words that neither begin with a dash nor hold a slash (process
- * ids, container names, dates); `paths` is file names below the given patterns; `any` is anything.
+ * ids, container names, dates); `name` is file names, which hold no slash; `paths` is file names below the given patterns; `any`
+ * is anything.
  */
 export type HoleKind =
   | { kind: 'id' }
+  | { kind: 'name' }
   | { kind: 'paths'; patterns: readonly string[] }
   | { kind: 'any' };
 

@@ -150,15 +150,11 @@ export function patternOf(glob: string): RegExp {
     else if (glob.startsWith('/**/', at)) {
       source += '/(.*/)?';
       at += 3;
-    } else if (char === '*') source += '[^/]*';
-    else if (char === '?') source += '[^/]';
-    else if (char === '[') {
-      const close = glob.indexOf(']', at + 2);
-      if (close < 0) source += '\\[';
-      else {
-        source += '[^/]';
-        at = close;
-      }
+    } else if ('*?['.includes(char)) {
+      const close = char === '[' ? glob.indexOf(']', at + 2) : -1;
+      if (at === 0 || glob[at - 1] === '/') source += '(?!\\.)';
+      source += char === '*' ? '[^/]*' : char === '[' && close < 0 ? '\\[' : '[^/]';
+      if (close >= 0) at = close;
     } else source += char.replace(/[.+^${}()|\\\]]/g, '\\$&');
   }
   return new RegExp(`^${source}$`);
@@ -177,8 +173,10 @@ function candidates(value: string, directories: ReadonlySet<string>): string[] {
 function readingPath(path: string, arg: Arg): Finding[] {
   const clean = normalise(path);
   const open = clean.includes(HOLE) || arg.glob;
+  const wide = /^\.?\.?\/?\*\*\//.test(path);
   const direct = secrecyOf(clean);
   const hit = direct ?? (open ? globHits(clean, arg) : undefined);
+  if (hit && wide) return [changes(`may read passwords or keys: ${shown(path)}`)];
   if (hit === 'key') return [destroys(`reads a private key or password file: ${shown(path)}`)];
   if (hit === 'secret')
     return [destroys(`reads a file that holds passwords or tokens: ${shown(path)}`)];
@@ -190,10 +188,12 @@ function readingPath(path: string, arg: Arg): Finding[] {
 
 /** Examples of secrets that a pattern would match. What is wholly open is a finding of its own, not one of these. */
 function globHits(pattern: string, arg: Arg): Secrecy | undefined {
-  if (!arg.glob && !arg.holes.every((hole) => hole.kind === 'id')) return undefined;
+  if (!arg.glob && !arg.holes.every((hole) => hole.kind === 'id' || hole.kind === 'name'))
+    return undefined;
   if (arg.holes.some((hole) => hole.kind === 'any')) return undefined;
   const expression = patternOf(pattern);
   const hits = EXAMPLES.filter((path) => expression.test(path)).map(secrecyOf);
+  if (pattern.includes(HOLE)) return hits.length > 0 ? 'private' : undefined;
   return hits.includes('key')
     ? 'key'
     : hits.includes('secret')
@@ -215,7 +215,7 @@ export function readingTree(
     if (clean === '' || clean === '.') continue;
     const direct = secrecyOf(clean);
     const below = clean === '/' ? '/' : `${clean}/`;
-    const expression = patternOf(`${below.replace(/\/$/, '')}/**/*`);
+    const expression = patternOf(`${below.replace(/\/$/, '')}/**/${HOLE}`);
     const hits = EXAMPLES.filter(
       (example) =>
         expression.test(example) && (!last || last.test(example.split('/').at(-1) as string)),

@@ -6,10 +6,6 @@ import { readOptions } from './options.ts';
 import { each, problems, reads } from './rules.ts';
 import type { Table } from './rules.ts';
 
-/** Unary tests that look at files or text. `-v` and `-R` evaluate an index, `-t` is a plain number. */
-const UNARY = /^-[abcdefghknoprstuwxzGLNOS]$/;
-const BINARY = /^(=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef|-a|-o)$/;
-
 /** `test` and `[`: only operators that look; the `[[` of the grammar is judged elsewhere. */
 const test: Check = (call) => {
   const words =
@@ -17,8 +13,7 @@ const test: Check = (call) => {
   const found: Finding[] = [];
   for (const arg of words) {
     if (/^-[vR]$/.test(arg.value)) found.push(changes(`test ${arg.value} evaluates its operand`));
-    const known = isKnown(arg) || UNARY.test(arg.value) || BINARY.test(arg.value);
-    if (!known && arg.splits && words.length > 2 && arg.holes.some((hole) => hole.kind === 'any')) {
+    if (arg.splits && arg.holes.some((hole) => hole.kind === 'any')) {
       found.push(changes(`test: ${shown(arg)} is unquoted and may turn into operators`));
     }
   }
@@ -76,8 +71,7 @@ const set: Check = (call) => {
 const cd: Check = (call, shell) => {
   const line = readOptions(call.args, '-LPe');
   const [target] = line.operands;
-  if (target && !target.glob)
-    shell.enter(target.value.replaceAll('\0', ''));
+  if (target && !target.glob) shell.enter(target.value.replaceAll('\0', ''));
   else if (!target) shell.enter('~');
   return problems(call.name, line);
 };

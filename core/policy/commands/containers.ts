@@ -1,6 +1,6 @@
 /** Containers and virtual machines: Docker and its kin, LXC, libvirt. */
 import { changes, endless, shown } from '../model.ts';
-import type { Check, Rule } from '../model.ts';
+import type { Arg, Check, Rule } from '../model.ts';
 import { best } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { dangerFindings, each, ids, problems, reads, verbs } from './rules.ts';
@@ -46,8 +46,16 @@ const EXEC =
 /** `docker exec [options] CONTAINER command …` */
 export const execIn = (spec: string = EXEC): Rule => ({
   check: (call, shell) => {
-    const read = readOptions(call.args, spec, { stopAtOperand: true });
+    const end = spec.includes('--pod-running-timeout:')
+      ? call.args.findIndex((arg) => arg.value === '--')
+      : -1;
+    const front = end < 0 ? undefined : readOptions(call.args.slice(0, end), spec);
+    const read = front
+      ? { ...front, operands: [...front.operands.slice(0, 1), ...call.args.slice(end)] }
+      : readOptions(call.args, spec, { stopAtOperand: true });
     const found = problems(call.name, read);
+    if (front && front.operands.length > 1)
+      found.push(changes(`${call.name}: ${shown(front.operands[1] as Arg)} is not understood`));
     if (has(read, '-d', '--detach')) found.push(changes(`${call.name} leaves a command running`));
     if (has(read, '--privileged'))
       found.push(changes(`${call.name} --privileged gives the command all rights`));

@@ -180,9 +180,21 @@ const redis: Check = (call) => {
   return found;
 };
 
+/** Calls that tell about the server, with nothing but a plain name and no argument. */
+const MONGO_READS =
+  /^(printjson\()?((db|rs|sh)(\.[a-zA-Z]\w*)*\.(stats|status|serverStatus|conf|config|isMaster|hello|version|getCollectionNames|getName|hostInfo|printReplicationInfo|printSecondaryReplicationInfo|countDocuments|estimatedDocumentCount|dataSize|totalSize|getIndexes)\(\)|show (dbs|databases|collections))\)?;?$/;
+
 /** Mongo's shell runs JavaScript. */
 const mongo: Check = (call) => {
   const text = [...call.args.map(best), ...call.input.texts].join('\n');
+  const read = readOptions(
+    call.args,
+    '--quiet --norc --host: --port: -u: -p: --eval: --version --authenticationDatabase: --username: --password:',
+  );
+  const asked = valuesOf(read, '--eval').map((value) => value.value.trim());
+  if (has(read, '--version') && read.problems.length === 0) return [];
+  if (asked.length > 0 && asked.every((code) => MONGO_READS.test(code)))
+    return problems(call.name, read);
   const danger =
     /\.(dropDatabase|drop|dropIndexes?|dropUser)\s*\(|\.(deleteMany|remove)\s*\(\s*(\{\s*\})?\s*\)|dropDatabase|shutdownServer/.test(
       text,

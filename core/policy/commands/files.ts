@@ -1,5 +1,5 @@
 /** Programs that handle files and directories: listing them reads, the rest changes. */
-import { changes, destroys, isKnown, shown } from '../model.ts';
+import { changes, destroys, isKnown, mayBeOption, shown } from '../model.ts';
 import type { Arg, Call, Check, Finding, HoleKind } from '../model.ts';
 import { isDisk, isSystemRoot, isVital, overwriting, secrecyOf } from '../paths.ts';
 import { best, given, operandsOf, targets } from './lenient.ts';
@@ -170,11 +170,7 @@ const find: Check = (call, shell) => {
     } else if (/^-O\d$/.test(word)) continue;
     else found.push(changes(`find: ${shown(arg)} is not known to be harmless`));
   }
-  const open = roots.find(
-    (root) =>
-      root.holes.some((hole) => hole.kind === 'any') &&
-      (root.splits || root.value.startsWith('\0')),
-  );
+  const open = roots.find((root) => mayBeOption(root));
   return open ? [...found, changes(`find: ${shown(open)} may turn into an action`)] : found;
 };
 
@@ -220,8 +216,11 @@ function listed(call: Call): HoleKind {
     operands.every(
       (arg) => arg.glob && /^[/~].*[\w*]\.\w+[*\d.]*$/.test(arg.value) && arg.holes.length === 0,
     );
-  return plain && !given(call, 'lgnoR', 'recursive', 'format')
-    ? { kind: 'paths', patterns: operands.map((arg) => arg.value) }
+  if (given(call, 'lgnoRaAsi', 'recursive', 'format', 'all', 'almost-all', 'size', 'inode'))
+    return { kind: 'any' };
+  if (plain) return { kind: 'paths', patterns: operands.map((arg) => arg.value) };
+  return operands.length < 2 && operands.every(isKnown) && !given(call, 'd', 'directory')
+    ? { kind: 'name' }
     : { kind: 'any' };
 }
 

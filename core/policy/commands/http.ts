@@ -77,7 +77,8 @@ function urlFindings(url: Parameters<typeof readsFile>[0], shell: Parameters<Che
   }
   if (/\0/.test(text)) {
     const narrow =
-      url.holes.every((hole) => hole.kind === 'id') && !/^(https?:\/\/)?[^/]*\0/.test(text);
+      url.holes.every((hole) => hole.kind === 'id') &&
+      /^(https?:\/\/)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?\//.test(text);
     return narrow
       ? []
       : [changes(`fetches an address that is only known at run time: ${shown(url)}`)];

@@ -10,6 +10,7 @@ import { gitTable } from './git.ts';
 import { http } from './http.ts';
 import { keys } from './keys.ts';
 import { kubernetes } from './kubernetes.ts';
+import { more } from './more.ts';
 import { network } from './network.ts';
 import { packages } from './packages.ts';
 import { proxmox } from './proxmox.ts';
@@ -33,6 +34,7 @@ const programs: ReadonlyMap<string, Rule> = new Map(
     http,
     keys,
     kubernetes,
+    more,
     network,
     packages,
     proxmox,

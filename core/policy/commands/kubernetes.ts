@@ -31,7 +31,8 @@ function secretOutput(read: Options, call: Call): Finding[] {
   const format = valuesOf(read, '-o', '--output').map((arg) => arg.value);
   const plain = format.every((value) => /^(name|wide)$/.test(value)) && !has(read, '--template');
   const files = has(read, '-f', '--filename', '-k', '--kustomize');
-  if ((secret && (!plain || call.name.endsWith('describe'))) || (files && !plain)) found.push(changes('kubectl shows the contents of secrets'));
+  if ((secret && (!plain || call.name.endsWith('describe'))) || (files && !plain))
+    found.push(changes('kubectl shows the contents of secrets'));
   return found;
 }
 
@@ -68,7 +69,8 @@ const dryRun = (spec: string): Rule => ({
   check: (call) => {
     const read = readOptions(call.args, spec);
     const mints = read.operands.some((arg) => /^(token|secrets?)$/.test(arg.value));
-    const dry = !mints && valuesOf(read, '--dry-run').some((value) => /^(client|server)$/.test(value.value));
+    const dry =
+      !mints && valuesOf(read, '--dry-run').some((value) => /^(client|server)$/.test(value.value));
     return dry
       ? problems(call.name, read)
       : [changes(`${call.name} ${call.args.map(shown).join(' ')} changes the cluster`)];

@@ -3,6 +3,7 @@ import { changes, destroys, endless, isKnown, shown } from '../model.ts';
 import type { Call, Check, Finding } from '../model.ts';
 import { best, given, operandsOf } from './lenient.ts';
 import { has, readOptions } from './options.ts';
+import type { Options } from './options.ts';
 import { dangerFindings, each, problems, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
 import { joinedWords } from './wrappers.ts';
@@ -75,10 +76,18 @@ const ping = reads(
   '-46abBDdhLnOqRrUvV -c: -i: -I: -m: -M: -p: -Q: -s: -S: -t: -T: -w: -W: --help --version',
   {
     operands: 'names',
-    also: (read) =>
-      has(read, '-c', '-w', '--help', '--version', '-V') ? [] : [endless('ping repeats')],
+    also: (read, call) => [
+      ...sends(read, call),
+      ...(has(read, '-c', '-w', '--help', '--version', '-V') ? [] : [endless('ping repeats')]),
+    ],
   },
 );
+
+/** What is only known at run time would be sent to somebody else's server. */
+const sends = (_read: Options, call: Call): Finding[] =>
+  call.args
+    .filter((arg) => arg.value.includes('\0'))
+    .map((arg) => changes(`${call.name} sends what is only known at run time: ${shown(arg)}`));
 
 const arp: Check = (call) =>
   problems('arp', readOptions(call.args, '-anve -i: -H: --numeric --verbose'));
@@ -188,7 +197,7 @@ const firewallCmd: Check = (call) => {
 const nmcli: Check = (call) => {
   const read = readOptions(
     call.args,
-    '-tpo -c: -f: -g: -m: -e: -w: --terse --pretty --fields: --get-values: --mode: --colors: --escape: --wait: --version --help --overview',
+    '-tpo -c: -f: -g: -m: -e: -w: --active --terse --pretty --fields: --get-values: --mode: --colors: --escape: --wait: --version --help --overview',
   );
   const text = read.operands.map((arg) => arg.value).join(' ');
   const shows =
@@ -228,7 +237,7 @@ const dig: Check = (call) => {
     .filter((arg) => arg.value.startsWith('-') && !/^-([46tqxpbckyuhmrv]|[46])/.test(arg.value))
     .map((arg) => changes(`dig: option ${shown(arg)} is not known to be harmless`));
   const files = call.args.filter((arg) => /^-[fky]/.test(arg.value));
-  const open = call.args.filter((arg) => arg.holes.some((hole) => hole.kind === 'any'));
+  const open = call.args.filter((arg) => arg.holes.length > 0);
   return [
     ...found,
     ...files.map((arg) => changes(`dig ${shown(arg)} reads a file`)),
@@ -309,6 +318,7 @@ export const network: Table = {
     'traceroute traceroute6 tracepath',
     reads(
       '-46bdnrFITUAV -f: -g: -i: -m: -N: -p: -t: -w: -q: -s: -z: -l: --back --resolve-hostnames --icmp --tcp --udp --max-hops: --port: --wait: --queries: --first:',
+      { also: sends },
     ),
   ),
   mtr: reads(
@@ -321,7 +331,7 @@ export const network: Table = {
     },
   ),
   dig: { check: dig },
-  ...each('host', reads('-aCdilnrsTUvw46V -c: -m: -N: -p: -R: -t: -W:')),
+  ...each('host', reads('-aCdilnrsTUvw46V -c: -m: -N: -p: -R: -t: -W:', { also: sends })),
   nslookup: {
     check: (call) =>
       call.args.every((arg) => isKnown(arg) && /^-?[\w.:=-]+$/.test(arg.value)) &&
@@ -329,7 +339,10 @@ export const network: Table = {
         ? []
         : [changes('nslookup asks on a prompt or for what is only known at run time')],
   },
-  ...each('whois', reads('-HIrRxlLmM -h: -p: -T: -i: -s: -g: -t: --verbose --no-recursion')),
+  ...each(
+    'whois',
+    reads('-HIrRxlLmM -h: -p: -T: -i: -s: -g: -t: --verbose --no-recursion', { also: sends }),
+  ),
   ...each('drill kdig delv doggo dog', { check: dig }),
   arp: { check: arp },
   route: { check: route },

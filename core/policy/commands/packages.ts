@@ -226,6 +226,7 @@ export const packages: Table = {
   ...each(
     'npm pnpm yarn',
     verbs({
+      globals: '--version -v',
       read: {
         'list ls ll outdated view info show why root prefix': SHOW,
         '': reads('--version -v'),

@@ -15,7 +15,7 @@ const WRITING =
 
 /** Words that name secrets in tables. */
 const SECRET =
-  /\b(pg_shadow|pg_authid|pg_user_mapping\w*|mysql\s*\.\s*(user|global_priv)|authentication_string|\w*passw(or)?d\w*|\w*passwd\w*|rolpassword|\w*secret\w*|\w*token\w*|\w*api_?key\w*|\w*private_?key\w*|\w*credential\w*|\w*_hash|hashed?_\w+|user_pass|pwd|oauth\w*|pg_hba_file_rules_not)\b/i;
+  /\b(pg_shadow|pg_authid|pg_user_mapping\w*|authentication_string|\w*passw(or)?d\w*|\w*passwd\w*|rolpassword|\w*secret\w*|\w*token\w*|\w*api_?key\w*|\w*private_?key\w*|\w*credential\w*|\w*_hash|hashed?_\w+|user_pass|pwd|oauth\w*|pg_hba_file_rules_not)\b/i;
 
 /** A text without comments and string contents; undefined when it cannot be told apart. */
 function bare(sql: string): string | undefined {
@@ -70,7 +70,10 @@ export function sqlFindings(sql: string): Finding[] {
 
 function statementFindings(statement: string): Finding[] {
   if (statement === '') return [];
-  if (SECRET.test(statement)) return [changes(`SQL reads what may be secret: ${shown(statement)}`)];
+  const accounts =
+    /\bmysql\s*\.\s*(user|global_priv)\b/i.test(statement) && /\*|plugin/.test(statement);
+  if (accounts || SECRET.test(statement))
+    return [changes(`SQL reads what may be secret: ${shown(statement)}`)];
   if (/^show\s+(grants|create\s+user)\b/i.test(statement))
     return [changes('SQL shows privileges with password hashes')];
   if (/^(show|describe|desc)\b/i.test(statement))

@@ -189,7 +189,12 @@ export const system: Table = {
   ),
   ...each('pmap', reads('-xXqdp -A:')),
   pwdx: reads('-V'),
-  lsof: reads('-abhlnNoPRtUvVXCMw -i? -p: -u: -c: -d: -g? -s? -T? -F? -S? -L? -f? -x? -K? -E -O'),
+  lsof: reads('-abhlnNoPRtUvVXCMw -i? -p: -u: -c: -d: -g? -s? -T? -F? -S? -L? -f? -x? -K? -E -O', {
+    also: (read) =>
+      read.operands
+        .filter((arg) => /^\+(?![LDdcf])/.test(arg.value))
+        .map((arg) => endless(`lsof ${shown(arg)} repeats`)),
+  }),
   fuser: { check: fuser },
   top: { check: top },
   ...each('uptime', reads('-psrV --pretty --since --help --version', { operands: 'none' })),
@@ -320,7 +325,17 @@ export const system: Table = {
   prlimit: reads('-cdefilmnqrstuvxy -p: --pid: --noheadings --output: --raw --verbose', {
     operands: 'none',
   }),
-  taskset: onlyWith('-pc -a --pid --cpu-list --all-tasks', '-p', '--pid'),
+  taskset: {
+    check: (call, shell) => {
+      const pid = readOptions(call.args, '-pca --pid --cpu-list --all-tasks');
+      if (has(pid, '-p', '--pid'))
+        return pid.operands.length > 1
+          ? [changes('taskset moves a process')]
+          : problems('taskset', pid);
+      const run = readOptions(call.args, '-c --cpu-list', { stopAtOperand: true });
+      return [...problems('taskset', run), ...shell.argv(run.operands.slice(1), call.input)];
+    },
+  },
   chage,
   passwd,
   faillog: reads('-a -u:', { operands: 'none' }),

@@ -92,7 +92,11 @@ const jq: Check = (call, shell) => {
     words,
     '-rcMCSsnejaRV -f:@ -L: --raw-output --compact-output --monochrome-output --color-output --sort-keys --slurp --null-input --exit-status --join-output --ascii-output --raw-input --from-file:@ --tab --indent: --unbuffered --stream --stream-errors --seq --args --jsonargs --raw-output0 --version --help',
   );
-  const files = [...given, ...valuesOf(read, '-f', '--from-file'), ...read.operands.slice(has(read, '-f', '--from-file') ? 0 : 1)];
+  const files = [
+    ...given,
+    ...valuesOf(read, '-f', '--from-file'),
+    ...read.operands.slice(has(read, '-f', '--from-file') ? 0 : 1),
+  ];
   return [...problems('jq', read), ...files.flatMap((file) => readsFile(file, shell))];
 };
 

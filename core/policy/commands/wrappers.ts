@@ -55,7 +55,7 @@ export function withoutAssignments(
 const sudo: Check = (call, shell) => {
   const read = readOptions(
     call.args,
-    '-AEHnPSkKvVl -U: -g: -p: -u: -C: -T: -r: -t: -h: -i --user: --group: --non-interactive --preserve-env --set-home --stdin --login --list --version --help --chdir: -D:',
+    '-EHnPkKvVl -U: -g: -p: -u: -C: -T: -r: -t: -h: -i --user: --group: --non-interactive --preserve-env --set-home --stdin --login --list --version --help --chdir: -D:',
     { stopAtOperand: true },
   );
   const found = problems(call.name, read);
@@ -101,8 +101,7 @@ const env: Check = (call, shell) => {
   const operands = read.operands[0]?.value === '-' ? read.operands.slice(1) : read.operands;
   const { rest, found } = withoutAssignments(operands, 'env');
   const own = [...problems('env', read), ...found];
-  for (const directory of valuesOf(read, '-C', '--chdir'))
-    shell.enter(directory.value);
+  for (const directory of valuesOf(read, '-C', '--chdir')) shell.enter(directory.value);
   return rest.length === 0 ? own : [...own, ...shell.argv(rest, call.input)];
 };
 
@@ -200,12 +199,17 @@ export function joinedWords(words: readonly Arg[]): Arg {
 const SSH_SETTINGS =
   /^(ConnectTimeout|ConnectionAttempts|BatchMode|ServerAlive(Interval|CountMax)|LogLevel|Port|User|AddressFamily|Compression|NumberOfPasswordPrompts|PasswordAuthentication|PreferredAuthentications|PubkeyAuthentication|IdentitiesOnly|IdentityFile|RequestTTY|HostKeyAlgorithms|ConnectTimeout|TCPKeepAlive|ForwardX11|ForwardAgent=no|ClearAllForwardings|UserKnownHostsFile=\/dev\/null|StrictHostKeyChecking=(yes|ask))\b/i;
 
+const SSH_OPTIONS = '-46aCknqTtvx -p: -l: -i: -o: -F: -J: -c: -m: -b: -B: -e: -V';
+
+/** ssh takes options in front of the host and behind it. */
 const ssh: Check = (call, shell) => {
-  const read = readOptions(
-    call.args,
-    '-46aCknqTtvx -p: -l: -i: -o: -F: -J: -c: -m: -b: -B: -e: -V',
-    { stopAtOperand: true },
-  );
+  const front = readOptions(call.args, SSH_OPTIONS, { stopAtOperand: true });
+  const behind = readOptions(front.operands.slice(1), SSH_OPTIONS, { stopAtOperand: true });
+  const read = {
+    options: [...front.options, ...behind.options],
+    operands: [...front.operands.slice(0, 1), ...behind.operands],
+    problems: [...front.problems, ...behind.problems],
+  };
   const found = problems('ssh', read);
   if (has(read, '-V')) return found;
   for (const value of valuesOf(read, '-o')) {

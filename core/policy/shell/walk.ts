@@ -384,7 +384,9 @@ class Walk implements Shell, Lookup {
 
   /** A variable from outside whose name speaks of a secret. */
   private secretVariable(name: string): Finding[] {
-    const secret = /PASS|SECRET|TOKEN|KEY|CRED|AUTH|DSN|DATABASE_URL|PRIVATE/.test(name) && !this.values.has(name);
+    const secret =
+      /PASS|SECRET|TOKEN|KEY|CRED|AUTH|DSN|DATABASE_URL|PRIVATE/.test(name) &&
+      !this.values.has(name);
     return secret ? [changes(`uses ${name}, which may hold a secret`)] : [];
   }
 
@@ -428,7 +430,7 @@ class Walk implements Shell, Lookup {
     for (const item of command.suffix) {
       if (item.type === 'Word') words.push(item);
       else if (item.type === 'Assignment') {
-        this.findings.push(...assignmentFindings(item.name));
+        if (command.name?.value !== 'export') this.findings.push(...assignmentFindings(item.name));
         if (item.value.type === 'Word') this.word(item.value);
         else for (const element of item.value.elements) this.word(element);
         this.findings.push(...this.suspectAssignment(item.text));
@@ -535,7 +537,9 @@ class Walk implements Shell, Lookup {
 
   /** The environment of a container holds its passwords. */
   private shownEnvironment(name: string): Finding[] {
-    return this.foreign && /^(env|printenv|export|declare|set)$/.test(name) ? [changes(`${name} shows the environment of a container, which may hold passwords`)] : [];
+    return this.foreign && /^(env|printenv|export|declare|set)$/.test(name)
+      ? [changes(`${name} shows the environment of a container, which may hold passwords`)]
+      : [];
   }
 
   private callFunction(
@@ -618,7 +622,11 @@ class Walk implements Shell, Lookup {
     let kind: HoleKind = { kind: 'any' };
     for (const command of commands) {
       const name = command.type === 'Command' ? (command.name?.value ?? '') : '';
-      if (FILTERS.has(name) && kind.kind !== 'any') continue;
+      if (
+        kind.kind !== 'any' &&
+        (FILTERS.has(name) || (kind.kind === 'id' && selectsFields(command)))
+      )
+        continue;
       kind = this.outputOf(command);
     }
     return kind;
@@ -647,6 +655,18 @@ class Walk implements Shell, Lookup {
       ...heres,
     ];
   }
+}
+
+/** `awk '{print $1}'` and `cut` pick words out of lines and make none up. */
+function selectsFields(node: SyntaxNode): boolean {
+  if (node.type !== 'Command') return false;
+  const words = node.suffix.map((item) => (item.type === 'Word' ? item.value : ''));
+  if (node.name?.value === 'awk')
+    return words.length === 1 && /^[^"]*\{\s*print\s+\$\d+\s*\}$/.test(words[0] as string);
+  return (
+    node.name?.value === 'cut' &&
+    words.every((word) => /^-(d.|f[\d,-]+|f|d)$|^[\d,-]+$|^.$/.test(word))
+  );
 }
 
 /** A loop over `read` ends with its input; any other condition may hold for ever. */

@@ -117,7 +117,7 @@ function add(part: WordPart, quoted: boolean, lookup: Lookup, into: Building): v
       hole(ID, false, '0', into);
       return;
     case 'ProcessSubstitution':
-      hole(ID, false, '/dev/fd/63', into);
+      text('/dev/fd/63', into);
       return;
     case 'BraceExpansion':
       text(part.text, into);
