@@ -50,11 +50,18 @@ export function newId<T extends AnyId>(nowMs: number = Date.now()): T {
 // Without letters and digits that look alike, so that a person can read one aloud and type it on a phone.
 const SHORT_ALPHABET = '23456789abcdefghjkmnpqrstuvwxyz';
 
-/** Five characters that people type and read: shown on cards, unique enough inside a room, never a key. */
+/**
+ * Five characters that people type and read: shown on cards, unique enough inside a room, never a key. At least one is a
+ * digit, so that no word of a message can be taken for one.
+ */
 export function newShortId(): string {
-  return Array.from(randomBytes(5), (byte) => SHORT_ALPHABET[byte % SHORT_ALPHABET.length]).join(
-    '',
-  );
+  for (;;) {
+    const id = Array.from(
+      randomBytes(5),
+      (byte) => SHORT_ALPHABET[byte % SHORT_ALPHABET.length],
+    ).join('');
+    if (/\d/.test(id)) return id;
+  }
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

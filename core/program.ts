@@ -94,6 +94,7 @@ export async function startProgram(
               ...parts,
               timeZone: config.timeZone,
               streaming: config.model.streaming,
+              mask,
             }).run(parts.signal),
         })
       : undefined;

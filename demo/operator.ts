@@ -45,7 +45,7 @@ export class DemoOperator {
   #wake: Array<() => void> = [];
   #stopped = false;
   #running: Promise<void> | undefined;
-  #failure: unknown;
+  #failure: Error | undefined;
 
   constructor(
     account: { url: string; accessToken: string },
@@ -59,7 +59,7 @@ export class DemoOperator {
   /** Starts to listen. */
   start(): void {
     this.#running = this.#sync().catch((error: unknown) => {
-      this.#failure = error;
+      this.#failure = error instanceof Error ? error : new Error(String(error));
       for (const wake of this.#wake.splice(0)) wake();
     });
   }
