@@ -1,0 +1,200 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Person } from '../support/matrix.ts';
+import { NomosWorld } from '../support/nomos-world.ts';
+
+const run = (command: string, purpose: string, target = 'host:web-1') => ({
+  name: 'run',
+  arguments: { target, command, purpose },
+});
+const linesOf = (file: string): number =>
+  existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
+
+describe('at work', () => {
+  let world: NomosWorld;
+  let ann: Person;
+  beforeAll(async () => {
+    world = await NomosWorld.open();
+    ann = await world.person('ann', 'admin');
+    await world.start({ NOMOS_APPROVAL_TTL: '4s' });
+  });
+  afterAll(async () => {
+    await world[Symbol.asyncDispose]();
+  });
+
+  test('A1, A14: nobody decides in time: nothing runs, the card says expired, the agent is told, a late tap is answered', async () => {
+    const file = path.join(world.sshd.home, 'late');
+    world.model.script(
+      { toolCalls: [run(`echo run >> ${file}`, 'A change that nobody decides')] },
+      { text: 'I asked for it.' },
+      (request) => {
+        expect(request.messages.map(({ content }) => content).join('\n')).toMatch(/EXPIRED/);
+        return { text: 'It expired, nothing was changed.' };
+      },
+    );
+    const { roomId } = await world.ask(ann, 'a change that nobody decides');
+    const card = await world.waiting(ann, roomId);
+    await world.card(
+      ann,
+      roomId,
+      ({ body }) => body.includes('nothing was changed'),
+      'the agent says so',
+    );
+    const expired = await world.card(
+      ann,
+      roomId,
+      ({ card: key, body }) => key === card.card && /expired/i.test(body),
+      'the card says expired',
+    );
+    expect(expired.eventId).toBe(card.eventId);
+    const before = (await world.shown(ann, roomId)).length;
+    await ann.react(roomId, card.eventId, '✅');
+    const answer = await world.until('the late tap is answered', async () =>
+      (await world.shown(ann, roomId)).slice(before).find(({ body }) => /expired/i.test(body)),
+    );
+    expect(answer.body).not.toBe('');
+    expect(linesOf(file)).toBe(0);
+    world.model.verify();
+  });
+
+  test('X3, X12: a host that cannot be reached is told by name, with what to do; nothing runs anywhere else', async () => {
+    const file = path.join(world.sshd.home, 'elsewhere');
+    world.model.script(
+      { toolCalls: [run(`cat /etc/hostname`, 'Look at the host that is away', 'host:away')] },
+      (request) => {
+        const result = request.messages.findLast(({ role }) => role === 'tool')?.content ?? '';
+        expect(result).toMatch(/"status":"failed"/);
+        expect(result).toContain('host:away');
+        expect(result).toMatch(/refused/i);
+        return { text: 'host:away refuses the connection.' };
+      },
+    );
+    const { roomId } = await world.ask(ann, 'look at the host that is away');
+    await world.card(
+      ann,
+      roomId,
+      ({ body }) => body.includes('refuses the connection'),
+      'the agent says so',
+    );
+    expect(existsSync(file)).toBe(false);
+    world.model.verify();
+  });
+
+  test('L1, C7, R11: a model that refuses the key: an error card says what to set, the task stays open and 🔁 goes on', async () => {
+    world.model.script({ status: 401, body: { error: { message: 'Incorrect API key provided' } } });
+    const { roomId, sessionId } = await world.ask(ann, 'ask a model that refuses');
+    const error = await world.card(ann, roomId, ({ kind }) => kind === 'error', 'the error card');
+    expect(error.body).toContain('OPENAI_API_KEY');
+    expect(error.mentions).toEqual([ann.userId]);
+    const session = await world.database.read.session.findUniqueOrThrow({
+      where: { id: sessionId },
+    });
+    expect(session.endedAt).toBeNull();
+    world.model.script({ text: 'Here I am again.' });
+    await ann.react(roomId, error.eventId, '🔁');
+    await world.card(ann, roomId, ({ body }) => body.includes('Here I am again.'), 'it goes on');
+    world.model.verify();
+  });
+});
+
+describe('killed and started again', () => {
+  let world: NomosWorld;
+  let ann: Person;
+  beforeAll(async () => {
+    world = await NomosWorld.open();
+    ann = await world.person('ann', 'admin');
+  });
+  afterAll(async () => {
+    await world[Symbol.asyncDispose]();
+  });
+
+  test.each([
+    ['before the worker claims it', 'execution.before_claim_commit'],
+    ['after it was claimed, before it starts', 'execution.claimed'],
+    ['when it ended, before that is stored', 'execution.ended'],
+  ])('R2, R6, R7, J6, X7: killed after the ✅, %s', async (_when, faultPoint) => {
+    const name = faultPoint.replaceAll('.', '-');
+    const file = path.join(world.sshd.home, name);
+    const started = path.join(world.sshd.home, `${name}-started`);
+    writeFileSync(file, '');
+    world.model.script(
+      { toolCalls: [run(`echo run >> ${file}; touch ${started}`, `A change, ${name}`)] },
+      { text: 'I asked for it.' },
+    );
+    await world.start();
+    const { roomId, sessionId } = await world.ask(ann, `a change, ${name}`);
+    const card = await world.waiting(ann, roomId);
+    await world.card(ann, roomId, ({ body }) => body.includes('I asked for it.'), 'the pass ended');
+    await world.end('SIGTERM');
+
+    await world.launch({ NOMOS_FAULT_KILL: faultPoint });
+    await ann.react(roomId, card.eventId, '✅');
+    await world.ended();
+
+    world.model.script({ text: 'That is the end of it.' });
+    await world.start();
+    await world.card(
+      ann,
+      roomId,
+      ({ body }) => body.includes('That is the end of it.'),
+      'the agent was woken',
+    );
+    expect(linesOf(file)).toBe(faultPoint === 'execution.claimed' ? linesOf(file) : 1);
+    expect(linesOf(file)).toBeLessThanOrEqual(1);
+    const execution = await world.database.read.execution.findFirstOrThrow({
+      where: { sessionId },
+    });
+    expect(execution.status).toBe(linesOf(file) === 1 ? 'completed' : execution.status);
+    expect(['completed', 'failed', 'unknown']).toContain(execution.status);
+    expect(execution.continuation).toBe('woken');
+    world.model.verify();
+    await world.end('SIGTERM');
+  });
+});
+
+describe('at its start', () => {
+  let world: NomosWorld;
+  beforeAll(async () => {
+    world = await NomosWorld.open();
+    await world.person('ann', 'admin');
+  });
+  afterAll(async () => {
+    await world[Symbol.asyncDispose]();
+  });
+
+  async function refused(extra: NodeJS.ProcessEnv): Promise<string> {
+    const child = await world.launch(extra);
+    await world.ended();
+    expect(child.exitCode).toBe(1);
+    return world.log;
+  }
+
+  test('Z1: an empty list of operators is an error that names the option', async () => {
+    const log = await refused({ NOMOS_OPERATORS: '' });
+    expect(log).toMatch(/NOMOS_OPERATORS names nobody/);
+    expect(log).toContain('@ann:example.org=admin');
+    expect(log).not.toMatch(/at .*\.ts:\d+/);
+  });
+
+  test('C7: a token that the homeserver refuses is told by the option that holds it', async () => {
+    const log = await refused({ MATRIX_ACCESS_TOKEN: 'wrong' });
+    expect(log).toContain('MATRIX_ACCESS_TOKEN');
+    expect(log).not.toMatch(/\n\s+at .*\.ts:\d+/);
+  });
+
+  test('F3: an inventory with an unknown type is told with file, line and the types that there are', async () => {
+    const file = path.join(world.sshd.home, 'wrong.yaml');
+    writeFileSync(file, "version: 1\nentities:\n  - { slug: 'hots:web-1', type: hots }\n");
+    const log = await refused({ NOMOS_INVENTORY: file });
+    expect(log).toMatch(/wrong\.yaml:3:\d+: unknown entity type "hots"; known: .*host/);
+  });
+
+  test('R10: a homeserver that is down is waited for, and said; it is used when it comes', async () => {
+    await world.launch({ MATRIX_HOMESERVER_URL: 'http://127.0.0.1:1' });
+    await world.until('it says that the homeserver is away', async () =>
+      /127\.0\.0\.1:1/.test(world.log) ? true : undefined,
+    );
+    expect(await world.end('SIGTERM')).toBe(0);
+  });
+});
