@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { runIntent } from './approvals/intent-cli.ts';
+import { auditCommand } from './cli/audit.ts';
 import { EXIT, UsageError, type Command, type CommandIo } from './cli/command.ts';
+import { doctorCommand } from './cli/doctor/command.ts';
 import { migrateCommand } from './cli/migrate.ts';
 import { seedCommand } from './cli/seed.ts';
 import { startCommand } from './cli/start.ts';
@@ -11,9 +13,11 @@ import { VERSION } from './version.ts';
 
 const COMMANDS: readonly Command[] = [
   startCommand,
+  doctorCommand,
   migrateCommand,
   seedCommand,
   tokenCommand,
+  auditCommand,
   {
     name: 'classify',
     summary: 'say what class a command is, and why',

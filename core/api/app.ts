@@ -1,17 +1,20 @@
-import { randomBytes } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Language } from '../approvals/words/intent.ts';
 import type { Database } from '../db/database.ts';
-import { NomosError } from '../errors.ts';
 import type { Mask } from '../executions/finish.ts';
-import { log } from '../log.ts';
 import type { Operators } from '../operators.ts';
+import { answers } from './answers.ts';
 import { authentication } from './auth.ts';
-import { ApiError, toProblem } from './problem.ts';
+import { ApiError } from './problem.ts';
 import { approvalRoutes } from './routes/approvals.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { executionRoutes } from './routes/executions.ts';
 import { healthRoutes } from './routes/health.ts';
+import { questionRoutes } from './routes/questions.ts';
+import { sessionChangeRoutes } from './routes/session-changes.ts';
 import { sessionRoutes } from './routes/sessions.ts';
+import { settingsRoutes } from './routes/settings.ts';
 
 /** What the API shows and does its work with. */
 export interface ApiDeps {
@@ -24,37 +27,41 @@ export interface ApiDeps {
   redisReady(): boolean | undefined;
 }
 
-/** The Koa application: health without a token, everything else behind one. */
+/**
+ * The Koa application: health without a token, everything else behind one. The address of a client is the one that connects
+ * (`X-Forwarded-For` counts for nothing, since anyone can write it).
+ */
 export function createApi(deps: ApiDeps): Koa {
-  const app = new Koa();
-  app.use(problems);
+  const app = new Koa({ proxy: false });
+  app.use(answers(deps.mask));
   const open = new Router();
   healthRoutes(open, deps);
   app.use(open.routes());
   app.use(authentication(deps.database));
   const router = new Router();
-  sessionRoutes(router, deps);
-  approvalRoutes(router, deps);
+  for (const add of ROUTES) add(router, deps);
   app.use(router.routes());
   app.use(async function noRoute(ctx) {
-    const known = router.match(ctx.path, ctx.method).path.length > 0;
-    throw known
-      ? new ApiError('method_not_allowed', `${ctx.method} is not possible on ${ctx.path}.`)
-      : new ApiError('not_found', `There is nothing at ${ctx.path}.`);
+    const path = ctx.path.slice(0, 200);
+    const methods = [open, router]
+      .flatMap((one) => one.match(ctx.path, ctx.method).path)
+      .flatMap((layer) => layer.methods);
+    if (methods.length === 0) throw new ApiError('not_found', `There is nothing at ${path}.`);
+    const allowed = [...new Set(methods)].join(', ');
+    ctx.set('Allow', allowed);
+    throw new ApiError('method_not_allowed', `${ctx.method} is not possible on ${path}.`, {
+      hint: `Possible: ${allowed}.`,
+    });
   });
   return app;
 }
 
-async function problems(ctx: Koa.Context, next: Koa.Next): Promise<void> {
-  try {
-    await next();
-  } catch (error) {
-    const incident = randomBytes(6).toString('hex');
-    const problem = toProblem(error, incident);
-    if (!(error instanceof NomosError))
-      log.error({ incident, path: ctx.path, error }, 'request failed');
-    ctx.status = problem.status;
-    ctx.type = 'application/problem+json';
-    ctx.body = JSON.stringify(problem);
-  }
-}
+const ROUTES: ReadonlyArray<(router: Router, deps: ApiDeps) => void> = [
+  sessionRoutes,
+  sessionChangeRoutes,
+  questionRoutes,
+  approvalRoutes,
+  executionRoutes,
+  settingsRoutes,
+  auditRoutes,
+];

@@ -1,5 +1,6 @@
 import type { Context, Middleware, Next } from 'koa';
 import type { Database } from '../db/database.ts';
+import { FailureLimit } from './failures.ts';
 import { ApiError } from './problem.ts';
 import { findToken, touchToken, type Scope, type TokenRecord } from './tokens.ts';
 
@@ -8,36 +9,25 @@ export interface ApiState {
   token: TokenRecord;
 }
 
-const MAX_FAILURES = 10;
-const WINDOW_MS = 60_000;
-/** So many addresses are remembered at most; past that the oldest go. */
-const MAX_ADDRESSES = 10_000;
 const TOUCH_EVERY_MS = 60_000;
 
 /**
  * Lets in who shows a bearer token (H3). Failures are written to the audit log, and an address with ten of them in a
- * minute is refused for the rest of it, whatever it shows.
+ * minute is refused for the rest of it, whatever it shows: at most ten entries a minute from one address.
  */
 export function authentication(database: Database): Middleware<ApiState> {
-  const failures = new Map<string, { count: number; since: number }>();
+  const failures = new FailureLimit();
 
   const refuse = async (ctx: Context, why: string): Promise<never> => {
-    const now = Date.now();
-    const address = ctx.ip;
-    const entry = failures.get(address);
-    const current =
-      entry === undefined || now - entry.since > WINDOW_MS ? { count: 0, since: now } : entry;
-    current.count++;
-    failures.delete(address);
-    failures.set(address, current);
-    const oldest = failures.keys().next().value;
-    if (failures.size > MAX_ADDRESSES && oldest !== undefined) failures.delete(oldest);
+    const { count, limited } = failures.add(ctx.ip);
+    // It came in beside the others that used up the limit.
+    if (limited) return refuseForNow(ctx, failures.waitMs(ctx.ip));
     await database.write(async (unit) =>
       unit.audit({
         actor: 'stranger',
         action: 'api.refused',
-        subject: address,
-        data: { why, path: ctx.path },
+        subject: ctx.ip,
+        data: { why, method: ctx.method, path: ctx.path.slice(0, 200), failures: count },
       }),
     );
     ctx.set('WWW-Authenticate', 'Bearer');
@@ -47,19 +37,11 @@ export function authentication(database: Database): Middleware<ApiState> {
   };
 
   return async function authenticate(ctx, next: Next) {
-    const entry = failures.get(ctx.ip);
-    if (
-      entry !== undefined &&
-      entry.count >= MAX_FAILURES &&
-      Date.now() - entry.since <= WINDOW_MS
-    ) {
-      const seconds = Math.ceil((entry.since + WINDOW_MS - Date.now()) / 1000);
-      ctx.set('Retry-After', String(seconds));
-      throw new ApiError('too_many_failures', `Too many failed attempts; wait ${seconds} s.`);
-    }
+    const waitMs = failures.waitMs(ctx.ip);
+    if (waitMs > 0) return refuseForNow(ctx, waitMs);
     const header = ctx.get('Authorization');
     if (header === '') return refuse(ctx, 'There is no token in the request.');
-    const presented = /^Bearer (\S+)$/i.exec(header)?.[1];
+    const presented = /^Bearer +(\S+)$/i.exec(header)?.[1];
     if (presented === undefined)
       return refuse(ctx, 'The Authorization header is not of the form "Bearer <token>".');
     const token = await findToken(database, presented);
@@ -70,6 +52,16 @@ export function authentication(database: Database): Middleware<ApiState> {
     ctx.state.token = token;
     return next();
   };
+}
+
+function refuseForNow(ctx: Context, waitMs: number): never {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  ctx.set('Retry-After', String(seconds));
+  throw new ApiError(
+    'too_many_failures',
+    `Too many failed attempts from this address; wait ${seconds} s.`,
+    { fields: { retryAfterS: seconds } },
+  );
 }
 
 /** Lets a request on only if its token has the scope. */

@@ -9,7 +9,12 @@ export interface Problem {
   detail: string;
   hint?: string;
   fields?: Record<string, unknown>;
+  /** Set for what nobody expected: the log has the details under it. */
+  incident?: string;
 }
+
+/** The media type of a problem. */
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad request',
@@ -23,27 +28,33 @@ const TITLES: Readonly<Record<number, string>> = {
   415: 'Unsupported media type',
   422: 'Cannot be done',
   429: 'Too many requests',
+  431: 'Head too large',
   500: 'Internal error',
   503: 'Not available',
 };
 
 /** Which HTTP status a code becomes; a code that is not named here goes by whose fault it is. */
-const STATUSES: Readonly<Record<string, number>> = {
+const STATUSES = {
   request_invalid: 400,
+  request_malformed: 400,
   not_signed_in: 401,
   scope_missing: 403,
+  role_missing: 403,
+  decision_not_allowed: 403,
   not_found: 404,
   method_not_allowed: 405,
+  request_too_slow: 408,
   already_decided: 409,
+  already_answered: 409,
   approval_expired: 409,
   confirmation_needed: 409,
-  decision_not_allowed: 403,
   task_archived: 409,
   body_too_large: 413,
   media_type: 415,
   too_many_failures: 429,
-  database_unreachable: 503,
-};
+  head_too_large: 431,
+  database_away: 503,
+} as const satisfies Record<string, number>;
 
 /** An error of the API itself. */
 export class ApiError extends NomosError {
@@ -57,27 +68,43 @@ export class ApiError extends NomosError {
 }
 
 /**
- * The answer for whatever was thrown. Expected failures are told in their own words; anything else says only that it
- * happened, with an id that the log has too, and no stack trace (Z7).
+ * The answer for whatever was thrown. Expected failures are told in their own words. A fault of the program or of what it
+ * stands on says only that it happened, with an incident that the log has too: no words, no stack trace (Z7).
  */
 export function toProblem(error: unknown, incident: string): Problem {
-  if (error instanceof NomosError) {
-    const status = STATUSES[error.code] ?? (error.fault === 'system' ? 500 : 422);
+  if (isDatabaseAway(error)) {
+    return problem(503, 'database_away', 'The database does not answer now; try again.');
+  }
+  if (error instanceof NomosError && (error.fault !== 'system' || error.code in STATUSES)) {
     return {
-      type: 'about:blank',
-      title: TITLES[status] ?? 'Error',
-      status,
-      code: error.code,
-      detail: error.message,
+      ...problem(statusOf(error.code), error.code, error.message),
       ...(error.hint === undefined ? {} : { hint: error.hint }),
       ...(Object.keys(error.fields).length === 0 ? {} : { fields: { ...error.fields } }),
     };
   }
-  return {
-    type: 'about:blank',
-    title: 'Internal error',
-    status: 500,
-    code: 'internal_error',
-    detail: `Something went wrong inside Nomos. The log has the details under ${incident}.`,
-  };
+  const detail = 'Something went wrong inside Nomos. The log has the details under the incident.';
+  return { ...problem(500, 'internal_error', detail), incident };
+}
+
+/** A problem by its parts. */
+export function problem(status: number, code: string, detail: string): Problem {
+  return { type: 'about:blank', title: TITLES[status] ?? 'Error', status, code, detail };
+}
+
+function statusOf(code: string): number {
+  return Object.hasOwn(STATUSES, code) ? STATUSES[code as keyof typeof STATUSES] : 422;
+}
+
+// Prisma's codes for a server that is not there, went away or has no connection left, and the driver's words for the same.
+const AWAY_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028']);
+const AWAY =
+  /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections|Can't reach database server|Connection terminated|connection timeout|timeout exceeded when trying to connect|terminating connection|the database system is (?:starting up|shutting down|in recovery)/i;
+
+/** Whether the request failed because PostgreSQL was not there; nothing was done, or nothing was committed. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof NomosError) return error.code === 'database_unreachable';
+  const code = 'code' in error ? String(error.code) : '';
+  const fromDatabase = error.name.startsWith('Prisma') || error.name.startsWith('DriverAdapter');
+  return AWAY_CODES.has(code) || (fromDatabase && AWAY.test(error.message));
 }

@@ -25,6 +25,9 @@ export interface SessionPage {
   next: string | null;
 }
 
+/** The last moment of a JavaScript date, which PostgreSQL still knows. */
+const LAST_MS = 8.64e15;
+
 /** Lists tasks, each with its count of waiting approvals, in one query over an index (H1, B9). */
 export async function listSessions(
   db: Reader,
@@ -46,8 +49,8 @@ export async function listSessions(
     FROM sessions s
     WHERE true
       ${query.status === undefined ? noSql : sql`AND s.status = ${query.status}::session_status`}
-      ${text === undefined ? noSql : sql`AND (s.title ILIKE ${text} OR s.summary ILIKE ${text} OR s.short_id ILIKE ${text})`}
-      ${cursor === undefined ? noSql : sql`AND (s.last_activity_at, s.id) < (${cursor.at}::timestamptz, ${cursor.id}::uuid)`}
+      ${text === undefined ? noSql : sql`AND (s.goal ILIKE ${text} OR s.title ILIKE ${text} OR s.summary ILIKE ${text} OR s.short_id ILIKE ${text})`}
+      ${cursor === undefined ? noSql : sql`AND (s.last_activity_at, s.id) < (to_timestamp(${cursor.atMs}::float8 / 1000)::timestamptz(3), ${cursor.id}::uuid)`}
     ORDER BY s.last_activity_at DESC, s.id DESC
     LIMIT ${query.limit + 1}`);
   const sessions = rows.slice(0, query.limit);
@@ -59,13 +62,14 @@ export async function listSessions(
 }
 
 function writeCursor(last: SessionListing): string {
-  return Buffer.from(`${last.lastActivityAt.toISOString()} ${last.id}`).toString('base64url');
+  return `${last.lastActivityAt.getTime()}_${last.id}`;
 }
 
-function readCursor(given: string): { at: string; id: string } {
-  const [at, id] = Buffer.from(given, 'base64url').toString('utf8').split(' ');
-  if (at === undefined || id === undefined || Number.isNaN(Date.parse(at)) || !isRowId(id)) {
+/** The moment is kept in milliseconds, as the column is, so that the comparison is exact. */
+function readCursor(given: string): { atMs: number; id: string } {
+  const [, atMs, id] = /^(\d{1,15})_(.+)$/.exec(given) ?? [];
+  if (atMs === undefined || id === undefined || Number(atMs) > LAST_MS || !isRowId(id)) {
     throw new ApiError('request_invalid', 'before: is not the "next" of an earlier page');
   }
-  return { at, id };
+  return { atMs: Number(atMs), id };
 }

@@ -17,7 +17,7 @@ export interface TokenRecord {
   id: string;
   name: string;
   scopes: Scope[];
-  /** The operator in whose name it decides; only tokens that may approve have one. */
+  /** The operator in whose name it acts; one that may only read needs none. */
   operator: string | null;
   createdAt: Date;
   lastUsedAt: Date | null;
@@ -25,8 +25,8 @@ export interface TokenRecord {
 }
 
 /**
- * Makes a token. The text is returned once and cannot be shown again. A token that may approve decides in the name of an
- * operator, whose role holds as it does in a room (A15). Throws `token_invalid` for a bad name, scope or operator.
+ * Makes a token. The text is returned once and cannot be shown again. A token that may operate or approve does so in the name
+ * of an operator (T12), whose role holds as it does in a room (A15). Throws `token_invalid` for a bad name, scope or operator.
  */
 export async function createToken(
   database: Database,
@@ -39,6 +39,8 @@ export async function createToken(
   if (fault !== undefined) throw new NomosError('token_invalid', 'operator', fault);
   const token = PREFIX + randomBytes(32).toString('base64url');
   const row = await database.write(async (unit) => {
+    // Two at once must not both find the name free.
+    await unit.db.$executeRaw`SELECT pg_advisory_xact_lock(hashtext('nomos_api_tokens'))`;
     const taken = await unit.db.apiToken.findFirst({ where: { name: args.name, revokedAt: null } });
     if (taken !== null) {
       throw new NomosError(
@@ -81,8 +83,9 @@ function tokenFault(
   if (unknown.length > 0 || scopes.length === 0) {
     return `${unknown.length > 0 ? `unknown scope "${unknown.join('", "')}"` : 'no scope given'}; allowed: ${SCOPES.join(', ')}.`;
   }
-  if (scopes.includes('approve') && args.operator === undefined) {
-    return 'a token that may approve needs the operator in whose name it decides (--operator @ann:example.org).';
+  const acts = scopes.includes('approve') || scopes.includes('operate');
+  if (acts && args.operator === undefined) {
+    return 'a token that may operate or approve needs the operator in whose name it does so (--operator @ann:example.org).';
   }
   if (
     args.operator !== undefined &&

@@ -1,19 +1,22 @@
 import { parseArgs } from 'node:util';
 import { readConfig } from '../config/config.ts';
-import { PROGRAM_ROLES, startProgram, type ProgramRole } from '../program.ts';
+import type { ProgramRole } from '../program.ts';
 import { EXIT, UsageError, type Command } from './command.ts';
 
 /** `nomos start`. */
 export const startCommand: Command = {
   name: 'start',
   summary: 'run the bot, the jobs and the API',
-  usage: `nomos start [--role ${PROGRAM_ROLES.join(',')}]
+  usage: `nomos start [--role bot,jobs,api]
 
 Runs all roles in one process, or only those that are named. Ends on SIGTERM or SIGINT; commands that run on a target are
 left to run and taken up again at the next start.`,
   async run(argv, io) {
     const { values } = parseArgs({ args: argv, options: { role: { type: 'string' } } });
-    const program = await startProgram(readConfig(process.env), readRoles(values.role));
+    // The whole program is loaded only here: the other commands need a small part of it.
+    const { PROGRAM_ROLES, startProgram } = await import('../program.ts');
+    const roles = readRoles(values.role, PROGRAM_ROLES);
+    const program = await startProgram(readConfig(process.env), roles);
     io.stderr.write(`${program.describe()}\n`);
     const reason = await Promise.race([signalled(), program.failed]);
     await program.stop();
@@ -22,13 +25,15 @@ left to run and taken up again at the next start.`,
   },
 };
 
-function readRoles(given: string | undefined): ReadonlySet<ProgramRole> {
-  const names =
-    given === undefined ? [...PROGRAM_ROLES] : given.split(',').map((name) => name.trim());
-  const unknown = names.filter((name) => !(PROGRAM_ROLES as readonly string[]).includes(name));
+function readRoles(
+  given: string | undefined,
+  allowed: readonly ProgramRole[],
+): ReadonlySet<ProgramRole> {
+  const names = given === undefined ? [...allowed] : given.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !(allowed as readonly string[]).includes(name));
   if (unknown.length > 0) {
     throw new UsageError(
-      `--role "${unknown.join(',')}" is not known; allowed: ${PROGRAM_ROLES.join(', ')}.`,
+      `--role "${unknown.join(',')}" is not known; allowed: ${allowed.join(', ')}.`,
     );
   }
   return new Set(names as ProgramRole[]);

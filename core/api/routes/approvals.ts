@@ -5,24 +5,26 @@ import { waitingApprovals } from '../../approvals/waiting.ts';
 import { readIntent } from '../../approvals/words/intent.ts';
 import { NotFoundError } from '../../errors.ts';
 import type { ApprovalId } from '../../ids.ts';
-import type { Operator } from '../../operators.ts';
+import { act, actorOf } from '../actor.ts';
 import type { ApiDeps } from '../app.ts';
 import { needsScope } from '../auth.ts';
-import { readBody, readId } from '../body.ts';
+import { readBody, readId, readQuery } from '../body.ts';
+import { plainText, words } from '../fields.ts';
 import { ApiError } from '../problem.ts';
-import type { TokenRecord } from '../tokens.ts';
 
+const noQuery = z.strictObject({});
 const decisionBody = z.strictObject({
   decision: z.enum(['approve', 'deny']),
   /** The typed confirmation, for what is destructive: "I confirm". */
-  confirmation: z.string().max(500).optional(),
+  confirmation: plainText(500).optional(),
   /** Why it is denied; the agent reads it. */
-  reason: z.string().trim().min(1).max(2_000).optional(),
+  reason: words(2_000).optional(),
 });
 
 /** Approvals: those that wait, and the decision (A7). It goes through the same `decide` as a tap in a room. */
 export function approvalRoutes(router: Router, deps: ApiDeps): void {
   router.get('/api/v1/approvals', needsScope('read'), async (ctx) => {
+    readQuery(ctx, noQuery);
     const waiting = await waitingApprovals(deps.database.read);
     ctx.body = {
       approvals: waiting.map((approval) => ({
@@ -32,6 +34,8 @@ export function approvalRoutes(router: Router, deps: ApiDeps): void {
         sessionId: approval.sessionId,
         risk: approval.risk,
         needsTyped: approval.needsTyped,
+        needsRole: approval.needsRole,
+        needsPeople: approval.needsPeople,
         expiresAt: approval.expiresAt,
         createdAt: approval.createdAt,
         executions: approval.executions.map((execution) => ({
@@ -39,7 +43,7 @@ export function approvalRoutes(router: Router, deps: ApiDeps): void {
           shortId: execution.shortId,
           target: execution.targetSlug,
           purpose: execution.purpose,
-          command: deps.mask(execution.command),
+          command: execution.command,
           reasons: execution.reasons,
           blastRadius: execution.blast,
         })),
@@ -50,37 +54,31 @@ export function approvalRoutes(router: Router, deps: ApiDeps): void {
   router.post('/api/v1/approvals/:id/decision', needsScope('approve'), async (ctx) => {
     const approvalId = readId<ApprovalId>(ctx.params['id'], 'approval');
     const body = await readBody(ctx, decisionBody);
-    const operator = tokenOperator(deps, ctx.state['token']);
+    const actor = actorOf(ctx, deps.operators);
     const known = await deps.database.read.approval.findUnique({
       where: { id: approvalId },
       select: { id: true },
     });
     if (known === null) throw new NotFoundError('approval', approvalId);
-    const words = body.confirmation;
-    const result = await deps.database.write((unit) =>
-      decide(unit, {
-        approvalId,
-        verdict: body.decision,
-        operator,
-        means: 'api',
-        words,
-        reason: body.reason,
-        typedConfirmation: words !== undefined && readIntent(words, deps.languages).confirm,
-      }),
+    const said = body.confirmation;
+    const result = await act(
+      deps.database,
+      actor,
+      { action: 'approval.decision', subject: approvalId },
+      (unit) =>
+        decide(unit, {
+          approvalId,
+          verdict: body.decision,
+          operator: actor.operator,
+          means: 'api',
+          eventId: `token:${actor.token}`,
+          words: said,
+          reason: body.reason,
+          typedConfirmation: said !== undefined && readIntent(said, deps.languages).confirm,
+        }),
     );
     ctx.body = answer(result);
   });
-}
-
-function tokenOperator(deps: ApiDeps, token: TokenRecord): Operator {
-  const operator = token.operator === null ? undefined : deps.operators.find(token.operator);
-  if (operator === undefined) {
-    throw new ApiError(
-      'decision_not_allowed',
-      `The token "${token.name}" decides in the name of ${token.operator ?? 'nobody'}, who is not an operator.`,
-    );
-  }
-  return operator;
 }
 
 function answer(result: DecisionResult): Record<string, unknown> {

@@ -3,50 +3,75 @@ import type { ApiDeps } from '../app.ts';
 
 /** A sync older than this is no sign of life: the long poll alone takes up to 30 s (H5). */
 const SYNC_STALE_MS = 90_000;
+/** A database that has not answered by then does not. */
+const ANSWER_MS = 3_000;
 
-/** `/healthz`: the process answers. `/readyz`: what it needs answers too, part by part. The only routes without a token. */
+interface Readiness {
+  ready: boolean;
+  body: Record<string, unknown>;
+}
+
+/**
+ * `/healthz`: the process answers. `/readyz`: what it needs answers too, part by part. The only routes without a token; they
+ * tell nothing else, and looks at the same time are one look.
+ */
 export function healthRoutes(router: Router, deps: ApiDeps): void {
+  let looking: Promise<Readiness> | undefined;
+  const look = (): Promise<Readiness> =>
+    (looking ??= readiness(deps).finally(() => (looking = undefined)));
+
   router.get('/healthz', (ctx) => {
-    ctx.body = { status: 'ok', version: deps.version };
+    ctx.body = { status: 'ok' };
   });
 
   router.get('/readyz', async (ctx) => {
-    const syncAgeMs = await syncAge(deps);
-    const parts = {
-      database: await databaseAnswers(deps),
-      redis: deps.redisReady(),
-      homeserver: syncAgeMs === undefined ? undefined : syncAgeMs < SYNC_STALE_MS,
-    };
-    const ready = Object.values(parts).every((part) => part !== false);
+    const { ready, body } = await look();
     ctx.status = ready ? 200 : 503;
-    ctx.body = {
-      status: ready ? 'ready' : 'not ready',
-      ...Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined)),
-      ...(syncAgeMs === undefined ? {} : { syncAgeMs }),
-    };
+    ctx.body = body;
   });
 }
 
-async function databaseAnswers(deps: ApiDeps): Promise<boolean> {
-  try {
-    await deps.database.read.$queryRaw`SELECT 1`;
-    return true;
-  } catch {
-    // The answer says it; who watches readiness has the log for the reason.
-    return false;
-  }
+async function readiness(deps: ApiDeps): Promise<Readiness> {
+  const found = await within(ANSWER_MS, syncAge(deps));
+  const syncAgeMs = found === 'late' || found === 'failed' ? null : found;
+  const parts = {
+    database: found !== 'late' && found !== 'failed',
+    redis: deps.redisReady(),
+    homeserver: syncAgeMs !== null && syncAgeMs < SYNC_STALE_MS,
+  };
+  const ready = Object.values(parts).every((part) => part !== false);
+  return {
+    ready,
+    body: {
+      status: ready ? 'ready' : 'not ready',
+      ...Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined)),
+      syncAgeMs,
+    },
+  };
 }
 
-/** How long ago the bot, in whichever process, last heard from its homeserver; undefined before the first time. */
-async function syncAge(deps: ApiDeps): Promise<number | undefined> {
+/** How long ago the bot, in whichever process, last heard from its homeserver; null before the first time. */
+async function syncAge(deps: ApiDeps): Promise<number | null | 'failed'> {
   try {
     const rows = await deps.database.read.$queryRaw<Array<{ age: number | null }>>`
       SELECT extract(epoch FROM clock_timestamp() - max(updated_at))::float8 * 1000 AS age
-      FROM matrix_state WHERE key LIKE 'sync%'`;
-    const age = rows[0]?.age ?? undefined;
-    return age === undefined ? undefined : Math.max(0, Math.round(age));
+      FROM matrix_state WHERE key LIKE 'sync:%'`;
+    const age = rows[0]?.age ?? null;
+    return age === null ? null : Math.max(0, Math.round(age));
   } catch {
-    // Told as the database's failure already.
-    return undefined;
+    // The answer says it; who watches readiness has the log for the reason.
+    return 'failed';
+  }
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T | 'late'> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

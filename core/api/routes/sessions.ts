@@ -8,20 +8,21 @@ import { taskDigest } from '../../tasks/digest.ts';
 import type { ApiDeps } from '../app.ts';
 import { needsScope } from '../auth.ts';
 import { readId, readQuery } from '../body.ts';
+import { count, words } from '../fields.ts';
 import { listSessions } from '../session-list.ts';
 
 const listQuery = z.strictObject({
   status: z.enum(SessionStatus).optional(),
-  text: z.string().max(200).optional(),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  text: words(200).optional(),
+  limit: count({ min: 1, max: 200 }).default(50),
   /** The `next` of the page before. */
   before: z.string().max(200).optional(),
 });
 
 const messagesQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(500).default(100),
+  limit: count({ min: 1, max: 500 }).default(100),
   /** The `seq` of the oldest message of the page before. */
-  before: z.coerce.number().int().min(1).optional(),
+  before: count({ min: 1, max: Number.MAX_SAFE_INTEGER }).optional(),
 });
 
 /** Tasks: the list, one with its messages, and its digest (H1). */
@@ -68,6 +69,7 @@ async function oneSession(db: Reader, id: SessionId, page: z.output<typeof messa
     summary: session.summary,
     createdBy: session.createdBy,
     roomId: session.roomId,
+    pausedReason: session.pausedReason,
     createdAt: session.createdAt,
     lastActivityAt: session.lastActivityAt,
     endedAt: session.endedAt,
@@ -92,12 +94,14 @@ async function oneSession(db: Reader, id: SessionId, page: z.output<typeof messa
       }),
     ),
     messages: messages.toReversed().map((message) => ({
-      seq: Number(message.seq),
+      seq: message.seq,
       role: message.role,
       sender: message.sender,
-      text: message.text,
+      // What its writer took back is not shown on (T13).
+      text: message.redactedAt === null ? message.text : '',
       toolCalls: message.toolCalls,
       toolCallId: message.toolCallId,
+      redacted: message.redactedAt !== null,
       at: message.createdAt,
     })),
   };

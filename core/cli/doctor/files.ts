@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import type { Config } from '../../config/config.ts';
+import { loadInventory, type Inventory } from '../../graph/inventory-file.ts';
+import { loadOntology, type Ontology } from '../../graph/ontology-file.ts';
+import { loadRules } from '../../policy/rules-file.ts';
+import { failed, failure, ok, skipped, type Finding } from './finding.ts';
+
+/** What the files say, and what is wrong with them; `fleet` is undefined when it cannot be read. */
+export interface FileCheck {
+  findings: Finding[];
+  fleet: { ontology: Ontology; inventory: Inventory } | undefined;
+}
+
+/** The files that are read at start: each is checked as the start checks it, every fault with its line. */
+export function checkFiles(files: Config['files']): FileCheck {
+  const findings: Finding[] = [];
+  const ontology = attempt(findings, 'ontology', files.ontology, () => {
+    const loaded = loadOntology(files.ontology);
+    return { loaded, detail: `${loaded.entityTypes.size} types of entities` };
+  });
+  if (ontology === undefined) {
+    for (const name of ['inventory', 'policy'])
+      findings.push(
+        skipped(name, 'it is checked against the ontology, which must be mended first'),
+      );
+  }
+  const inventory =
+    ontology === undefined
+      ? undefined
+      : attempt(findings, 'inventory', files.inventory, () => {
+          const loaded = loadInventory(files.inventory, ontology);
+          return { loaded, detail: `${loaded.entities.length} entities` };
+        });
+  if (ontology !== undefined) {
+    attempt(findings, 'policy', files.policy, () => {
+      const loaded = loadRules(files.policy, ontology);
+      return { loaded, detail: `${loaded.rules.length} rules` };
+    });
+  }
+  findings.push(soul(files.soul));
+  const fleet =
+    ontology === undefined || inventory === undefined ? undefined : { ontology, inventory };
+  return { findings, fleet };
+}
+
+function attempt<T>(
+  findings: Finding[],
+  name: string,
+  file: string,
+  load: () => { loaded: T; detail: string },
+): T | undefined {
+  try {
+    const { loaded, detail } = load();
+    findings.push(ok(name, `${file}: ${detail}`));
+    return loaded;
+  } catch (error) {
+    findings.push(failure(name, error, `Mend ${file}; nothing starts before.`));
+    return undefined;
+  }
+}
+
+function soul(file: string): Finding {
+  try {
+    const text = readFileSync(file, 'utf8');
+    return text.trim() === ''
+      ? failed('persona', `${file} is empty`, 'Set NOMOS_SOUL to a text, or leave it out.')
+      : ok('persona', file);
+  } catch (error) {
+    return failure('persona', error, 'Set NOMOS_SOUL to a readable file, or leave it out.');
+  }
+}
