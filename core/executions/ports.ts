@@ -84,7 +84,10 @@ export type RunEnd =
   | ({ kind: 'timed_out'; groupGone: boolean } & RunOutput)
   /** `signal` or `cancel` ended it. `started` is false when it was still waiting for its turn. */
   | ({ kind: 'cancelled'; groupGone: boolean; started: boolean } & RunOutput)
-  /** Provably nothing ran, and nothing will under this id. */
+  /**
+   * Provably this request ran nothing and will not. With `ssh_never_started` nothing ever ran under this id and nothing will; with any
+   * other code that holds for whoever is the only one to start it, which the claim of the row sees to.
+   */
   | { kind: 'not_started'; error: SshError }
   /** The link went after the request left. A change may still be running: re-attach. A read ends with its link. */
   | ({ kind: 'connection_lost'; error: SshError } & RunOutput)

@@ -18,7 +18,10 @@ export interface Forced {
   end: CancelEnd;
 }
 
-/** For a channel that ended without telling how the command did. `forced`: what a cancellation found meanwhile. */
+/**
+ * For a channel that ended without telling how the command did. `forced`: what a cancellation found meanwhile. A command that it
+ * found ended is attached to again all the same: only that brings the rest of its output.
+ */
 export function withoutEnd(
   request: RunRequest,
   record: RunRecord,
@@ -28,20 +31,8 @@ export function withoutEnd(
 ): RunEnd {
   const { target } = request;
   const output = record.output(said.shell);
-  if (forced?.end.kind === 'ended') {
-    const { by, exitCode, groupGone } = forced.end;
-    if (by === 'cancel')
-      return forced.why === 'cancel'
-        ? { kind: 'cancelled', groupGone, started: true, ...output }
-        : { kind: 'timed_out', groupGone, ...output };
-    return by === 'timeout'
-      ? { kind: 'timed_out', groupGone, ...output }
-      : exited(exitCode, output);
-  }
   if (forced?.end.kind === 'never_started')
     return { kind: 'cancelled', groupGone: true, started: false, ...output };
-  if (forced?.end.kind === 'unknown')
-    return { kind: 'unknown', reason: forced.end.reason, alive: forced.end.alive, ...output };
   const error =
     said.error ?? (said.begun || said.exit === undefined ? lost(target) : unfit(target, said));
   // Only a start that never reached the wrapper is known to have done nothing; an attachment says nothing about the start.
@@ -56,6 +47,7 @@ export function finalEnd(
   said: Talk,
   final: FinalMessage,
   starting: boolean,
+  forced: Forced | undefined,
 ): RunEnd {
   const { target, signal } = request;
   switch (final.type) {
@@ -82,7 +74,8 @@ export function finalEnd(
       const output = record.output(said.shell, final);
       if (final.cause === 'exit') return exited(final.exitCode, output);
       const { groupGone } = final;
-      return final.cause === 'timeout'
+      // An overdue command that we ended from here ran into its time limit, whatever the target calls it.
+      return final.cause === 'timeout' || forced?.why === 'overdue'
         ? { kind: 'timed_out', groupGone, ...output }
         : { kind: 'cancelled', groupGone, started: true, ...output };
     }

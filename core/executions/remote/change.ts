@@ -144,7 +144,8 @@ export class Changes {
         },
       });
       over = true;
-      if (said.final !== undefined) return finalEnd(request, record, said, said.final, starting);
+      if (said.final !== undefined)
+        return finalEnd(request, record, said, said.final, starting, forced);
       await forcing;
       return withoutEnd(request, record, said, starting, forced);
     } finally {
