@@ -278,6 +278,14 @@ describe('X9: ordinary text stays as it is', () => {
       'options that ask',
       'mysql -u root -p nomos\nmysql -p\ndocker login --password-stdin\nmkdir -p /srv/x\ncp -p a b\nps -p 1',
     ],
+    [
+      'options that switch',
+      'timedatectl --no-ask-password set-ntp no\nsystemctl --no-ask-password restart x\ntool --generate-password now',
+    ],
+    [
+      'package versions',
+      '"cookie": "~0.7.1",\n"@tokenizer/token": "^0.3.0"\n"node_modules/cookie": {',
+    ],
     ['curl without credentials', 'curl -sSf -u $USER http://h -o /tmp/x\ncurl -UseBasic'],
     [
       'ordinary key=value',

@@ -1,4 +1,4 @@
-import { isNoSecret, isSecretName, LONGEST_NAME } from './names.ts';
+import { isNoSecret, isSecretName, LONGEST_NAME, takesSecret } from './names.ts';
 import { lineEnds } from './lines.ts';
 import type { Range } from './ranges.ts';
 
@@ -71,8 +71,7 @@ function valueAt(text: string, start: number, end: number, lineEnd: LineEnd): Ra
     const line = soleWord(text, start, from);
     return line ?? quotedOrWord(text, from, lineEnd);
   }
-  const isOption = /^--?[A-Za-z]/.test(text.slice(start, end));
-  const gap = isOption ? matchAt(OPTION_GAP, text, end) : null;
+  const gap = takesSecret(text.slice(start, end)) ? matchAt(OPTION_GAP, text, end) : null;
   if (gap === null || gap.length === 0) return null;
   const from = end + gap.length;
   return text[from] === '-' ? null : quotedOrWord(text, from, lineEnd);

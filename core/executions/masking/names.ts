@@ -62,7 +62,16 @@ function judge(name: string): boolean {
 
 // What stands in a secret's place without being one: switches, states, placeholders, variables.
 const NO_SECRET =
-  /^(?:true|false|yes|no|on|off|y|n|none|null|nil|undefined|unset|set|empty|hidden|redacted|required|optional|requisite|sufficient|include|prompt|ask|auto|default|never|always|enabled|disabled|expired|invalid|valid|missing|denied|incorrect|changed|unchanged|updated|ok|failed|error|unknown|string|value|file|env|password|token|secret|basic|bearer|\d{0,3}|x{1,8}|\*{1,16}|\.{2,8}|-{1,8}|<[^<>]{0,64}>|\{\{.*|\[masked\]?|\$\{?[a-z_]\w*\}?|\$\(.*|`.*|%\(.*|%[a-z_]+%|&[a-z].*|[|>][+-]?)$/i;
+  /^(?:true|false|yes|no|on|off|y|n|none|null|nil|undefined|unset|set|empty|hidden|redacted|required|optional|requisite|sufficient|include|prompt|ask|auto|default|never|always|enabled|disabled|expired|invalid|valid|missing|denied|incorrect|changed|unchanged|updated|ok|failed|error|unknown|string|value|file|env|password|token|secret|basic|bearer|[~^]\d[\w.+-]*|\d{0,3}|x{1,8}|\*{1,16}|\.{2,8}|-{1,8}|<[^<>]{0,64}>|\{\{.*|\[masked\]?|\$\{?[a-z_]\w*\}?|\$\(.*|`.*|%\(.*|%[a-z_]+%|&[a-z].*|[|>][+-]?)$/i;
+
+/** Options that switch something on or off, or show or make a secret; no value follows them. */
+const SWITCH =
+  /^-{1,2}(?:no|ask|show|list|print|get|generate|gen|new|reset|rotate|require|use|with|without|prompt|hide|allow|enable|disable|skip|verify|force)(?:-|$)/;
+
+/** Whether an option with a secret's name takes its value in the next word: `--password x`. */
+export function takesSecret(option: string): boolean {
+  return /^--?[A-Za-z]/.test(option) && !SWITCH.test(option) && isSecretName(option);
+}
 
 /** Whether a value shows no secret although its name says so: `${VAR}`, `<password>`, `required`. */
 export function isNoSecret(value: string): boolean {
