@@ -8,7 +8,7 @@ import { destroys, changes } from './model.ts';
 import { RISKS, stricter } from './risk.ts';
 import type { Risk } from './risk.ts';
 import { walkSource } from './shell/walk.ts';
-import type { Session } from './shell/walk.ts';
+import type { Session } from './shell/scope.ts';
 
 /** The class of a command and why, in words for the operator's card. `reasons` is never empty. */
 export interface Verdict {

@@ -143,11 +143,13 @@ function collect(node: SyntaxNode, into: Sources): void {
   forEachChild(node, (child) => collect(child, into));
 }
 
+/** True when a command may set variables that its arguments name. */
 function sets(command: Command): boolean {
-  const name = command.name?.value ?? '';
+  const words = command.suffix.flatMap((item) => (item.type === 'Word' ? [item.value] : []));
+  const wrapped = /^(command|builtin|time)$/.test(command.name?.value ?? '');
+  const names = wrapped ? words : [command.name?.value ?? ''];
   return (
-    SETTERS.has(name) ||
-    (name === 'printf' &&
-      command.suffix.some((word) => word.type === 'Word' && word.value.startsWith('-v')))
+    names.some((name) => SETTERS.has(name)) ||
+    (names.includes('printf') && words.some((word) => word.startsWith('-v')))
   );
 }

@@ -1,0 +1,102 @@
+/** What a walk knows where it stands: variables, parameters, input, and how deep it is. */
+import { isKnown } from '../model.ts';
+import type { Arg, Finding, HoleKind, Input } from '../model.ts';
+import { staticOutput } from './literals.ts';
+import { outputOf } from './outputs.ts';
+import type { Registry } from './outputs.ts';
+import type { ParsedScript, SyntaxNode } from './parse.ts';
+import type { Values } from './variables.ts';
+import type { Lookup } from './words.ts';
+
+/** Deepest nesting of shells, wrappers and substitutions that is followed. */
+export const MAX_DEPTH = 40;
+
+/** What all walks of one verdict share. */
+export interface Session {
+  registry: Registry;
+  /** Commands looked at so far. */
+  commands: number;
+  /** Places that relative paths may start from. */
+  directories: Set<string>;
+}
+
+/** Variables that the shell sets to a plain word by itself. */
+const OWN_IDS =
+  /^(EUID|UID|PPID|RANDOM|SECONDS|LINENO|HOSTNAME|USER|LOGNAME|BASHPID|EPOCHSECONDS|BASH_VERSION|HOSTTYPE|OSTYPE)$/;
+
+/** The state of one walk, and the answers that words need. */
+export class Scope implements Lookup {
+  readonly findings: Finding[] = [];
+  protected readonly session: Session;
+  protected readonly depth: number;
+  protected values: Values = new Map();
+  /** Variables that stand for one of their values while a command is judged. */
+  protected readonly bound = new Map<string, string>();
+  /** Loop variables of the loops that the walk is inside of. */
+  protected readonly loops = new Set<string>();
+  protected readonly functions = new Map<string, SyntaxNode>();
+  protected parameters: readonly Arg[] | undefined;
+  protected input: Input;
+  /** True inside a container or guest. */
+  protected foreign = false;
+
+  constructor(
+    session: Session,
+    depth: number,
+    parameters: readonly Arg[] | undefined,
+    input: Input,
+  ) {
+    this.session = session;
+    this.depth = depth;
+    this.parameters = parameters;
+    this.input = input;
+  }
+
+  get directories(): ReadonlySet<string> {
+    return this.session.directories;
+  }
+
+  enter(directory: string): void {
+    this.session.directories.add(directory);
+  }
+
+  variable(name: string): string | undefined {
+    const bound = this.bound.get(name);
+    if (bound !== undefined) return bound;
+    if (name === 'HOME' && !this.values.has('HOME')) return '~';
+    if (!/^[1-9]$/.test(name) || !this.parameters) return undefined;
+    const value = this.parameters[Number(name) - 1];
+    if (!value) return this.parameters.every(isKnown) ? '' : undefined;
+    const before = this.parameters.slice(0, Number(name));
+    return before.every(isKnown) ? value.value : undefined;
+  }
+
+  hole(name: string): HoleKind {
+    if (OWN_IDS.test(name)) return { kind: 'id' };
+    return this.values.get(name)?.hole ?? { kind: 'any' };
+  }
+
+  positional(): readonly Arg[] | undefined {
+    return this.parameters;
+  }
+
+  substitution(script: ParsedScript): { hole: HoleKind; guess: string | undefined } {
+    return {
+      hole: outputOf(script, this.session.registry, this),
+      guess: staticOutput(script, this),
+    };
+  }
+
+  /** True when a variable can only be a whole number. */
+  protected numeric(name: string): boolean {
+    const known = this.values.get(name);
+    if (!known || known.hole || known.texts.length === 0) return false;
+    return known.texts.every((text) => /^-?\d{1,15}$/.test(text));
+  }
+
+  /** The texts that a variable may have, with none at all unless a loop around gives it one. */
+  protected choices(name: string): string[] {
+    const texts = [...(this.values.get(name)?.texts ?? [])];
+    return this.loops.has(name) || texts.includes('') ? texts : [...texts, ''];
+  }
+}
