@@ -20,7 +20,8 @@ export function readAssent(items: readonly Item[]): { readonly reference?: Refer
   if (!strong) {
     // "ok thanks" ends a talk as often as it approves, and "ok the server" begins a new one.
     if (items.some((item) => item.kind === 'thanks')) return null;
-    if (!acts && rest.some(pointsAtThing)) return null;
+    // So do "fine work" and "ok the plan".
+    if (!acts && items.some((item) => pointsAtThing(item) || item.kind === 'object')) return null;
   }
   return acts && addsAnotherAction(items) ? null : withReference(rest);
 }

@@ -4,14 +4,14 @@ import { phrases, type WordList } from './lists.ts';
 export const de: WordList = {
   yes: phrases(`
     ja | jaa | ja bitte | jo | joa | jep | jepp | jap | japp | jup | jupp | jawohl | jawoll | klar | na klar | aber klar | klar doch | ja klar | sicher | aber sicher | natürlich | aber natürlich | selbstverständlich | gerne | gern | sehr gerne
-    | mach | mach mal | mach das | mach es | mach's | machs | mach ruhig | mach das so | mach es so | mach bitte | bitte machen | so machen | mach weiter | machen | machen wir | macht das | mahc das | mach das mal | kannst du machen | kannste machen | kannst machen
+    | mach | mach mal | mach das | mach es | mach's | machs | mach ruhig | mach das so | mach es so | mach bitte | bitte machen | so machen | mach weiter | machen | machen wir | macht das | mahc das | mach das mal | kannste machen | kannst machen
     | tu es | tu das | tus | los | leg los | los geht's | los gehts | auf geht's | auf gehts | ab dafür | kann losgehen | lass uns das machen | lass laufen | ausführen | führ es aus | führ das aus | bitte ausführen | starte es
     | weiter | weitermachen | weiter machen | fortfahren | fahr fort | bitte fortfahren
     | passt | das passt | passt so | passt für mich | passt mir | klingt gut | hört sich gut an | sieht gut aus | gute idee | gefällt mir
-    | einverstanden | genehmigt | ich genehmige | ich genehmige das | genehmige ich | genehmigung erteilt | freigegeben | freigabe | freigabe erteilt | ich gebe frei | gebe ich frei | erlaubt | ich erlaube es | zugestimmt | ich stimme zu | stimme zu | geht klar | grünes licht | du darfst | darfst du
+    | einverstanden | genehmigt | ich genehmige | ich genehmige das | genehmige ich | genehmigung erteilt | freigegeben | freigabe | freigabe erteilt | ich gebe frei | gebe ich frei | erlaubt | ich erlaube es | zugestimmt | ich stimme zu | stimme zu | geht klar | grünes licht | du darfst
   `),
   ok: phrases(
-    'okay | oki | okidoki | gut | na gut | also gut | ist gut | in ordnung | ist in ordnung | geht in ordnung | ist ok | ist okay | meinetwegen | von mir aus | jut | schön',
+    'okay | oki | okidoki | gut | na gut | also gut | ist gut | in ordnung | ist in ordnung | geht in ordnung | ist ok | ist okay | meinetwegen | von mir aus | jut',
   ),
   confirm: phrases(
     'ich bestätige | ich bestaetige | hiermit bestätige ich | hiermit bestaetige ich | bestätige ich | bestaetige ich | ich bestätige das | ich bestaetige das | ich bestätige es | ich bestätige hiermit | das bestätige ich',
@@ -37,7 +37,7 @@ export const de: WordList = {
     'was | warum | wieso | weshalb | wie | wann | wo | wer | wen | wem | welche | welcher | welches | soll | sollen | sollte | sollten | kann | können | könnte | könnten | darf | dürfen | ist | sind | hast | hat | habt | haben | bist | muss | müssen | wird | werden | würde | wird das | meinst | willst | weißt | geht das | passt das',
   ),
   filler: phrases(`
-    bitte | gern geschehen | hallo | hi | moin | servus | guten morgen | guten tag | guten abend
+    bitte | gern geschehen | ja ja | ja ja ja | hallo | hi | moin | servus | guten morgen | guten tag | guten abend
     | also | so | nun | jetzt | sofort | direkt | umgehend | dann | mal | ruhig | doch | einfach | schnell | hm | hmm | äh | ach | ah | oh | na | wie geplant | wie besprochen | wie vorgeschlagen | ich bin sicher | bin sicher | bin bereit | hiermit | kollege | chef | mein freund
   `),
   permit: phrases('du kannst | kannst du gerne | du darfst gerne'),
@@ -45,7 +45,7 @@ export const de: WordList = {
     'kein problem | keine sorge | keine einwände | kein einwand | keine ahnung | nicht sicher | weiß nicht | nicht schlecht | nicht so schlimm',
   ),
   thanks: phrases(
-    'super | prima | perfekt | top | toll | klasse | genau | richtig | sehr gut | alles klar | alles gut | wunderbar | cool | spitze | ausgezeichnet | verstanden | danke | danke dir | danke schön | dankeschön | vielen dank | besten dank | herzlichen dank | merci | thx',
+    'schön | super | prima | perfekt | top | toll | klasse | genau | richtig | sehr gut | alles klar | alles gut | wunderbar | cool | spitze | ausgezeichnet | verstanden | danke | danke dir | danke schön | dankeschön | vielen dank | besten dank | herzlichen dank | merci | thx',
   ),
   report: phrases(
     'sag bescheid | sag mir bescheid | gib bescheid | gib mir bescheid | gib bescheid wenn fertig | sag bescheid wenn fertig | sag bescheid wenn es fertig ist | melde dich | meld dich | meld dich wenn fertig | halt mich auf dem laufenden | und berichte',

@@ -4,29 +4,29 @@ import { negatedVerbs, phrases, type WordList } from './lists.ts';
 export const en: WordList = {
   yes: phrases(`
     yes | yep | yeah | yea | yeh | yup | yip | yas | yah | yse | yesh | yess | aye | aye aye | +1
-    | yes sir | yes indeed | affirmative | affirm | absolutely | definitely | certainly | of course | ofc | by all means | for sure
+    | yes sir | yes indeed | yes i do | yes we do | yes you may | yes you can | affirmative | affirm | absolutely | definitely | certainly | of course | ofc | by all means | for sure
     | sure | sure thing | shure | totally | be my guest | gladly
     | go ahead | goahead | go ahed | go ahaed | go aheda | go ahaead | go a head | goahed | go ahad
     | go for it | go 4 it | gofer it | go on then | go right ahead | good to go | you are good to go | you're good to go | youre good to go
     | go with it | go with that | let's go | lets go | let's do it | lets do it | let's do this | lets do this | let's do that | let's roll | let's go ahead | let's proceed
     | do it | do ti | doit | do that | do this | do so | do them | do all | do everything | please do | just do it | just go ahead | just go
     | just run it | just proceed | just go for it | do eet | do itt
-    | proceed | proced | procede | prceed | proceeed | procceed | please proceed
+    | begin | we can proceed | let us proceed | proceed | proced | procede | prceed | proceeed | procceed | please proceed
     | continue | carry on | keep going | carry it out
     | approve | approved | aprove | aproved | approv | apporved | appoved | approve it | i approve | approval granted | permission granted | granted
     | you have my approval | you have my permission | you have permission | you have my ok | allow it | allowed | authorize | authorise | authorized | authorised
-    | accepted | agreed | agree | i agree | green light | greenlight | you have the green light | clear to proceed
-    | run it | run this | run that | run them | execute | execute it | execute that | apply it | apply that | apply them | send it | ship it | shipit | ship itt
+    | accept it | accepted | agreed | agree | i agree | green light | greenlight | you have the green light | clear to proceed
+    | run it | run this | run that | run them | run the command | run the commands | run the plan | run the script | execute | execute it | execute that | apply | apply it | apply that | apply them | apply this | apply the change | apply the changes | apply the fix | send it | ship it | shipit | ship itt
     | make it so | make it happen | get it done | get on with it | fire away | full steam ahead
     | lgtm | sgtm | wfm | works for me | that works | sounds good | sounds great | sounds fine | sounds like a plan | sounds good to me
     | looks good | looks great | looks fine | looks ok | looks okay | looks good to me | looks right | seems good | seems fine
-    | good idea | great idea | good plan | great plan | i like it | love it
-    | fine by me | fine with me | ok with me | okay with me | ok by me | okay by me | that's fine | that's fine by me | that's fine with me | thats fine by me | thats fine with me | thats fine | that is fine | this is fine | that's ok | that's okay | thats ok
+    | good idea | great idea | good plan | great plan
+    | fine by me | fine with me | ok with me | okay with me | ok by me | okay by me | that's fine by me | that's fine with me | thats fine by me | thats fine with me
     | i'm fine with that | im fine with that | i'm fine with it | i'm ok with that | i'm okay with that | im ok with that | i'm ok with it
     | 👍 | ✅ | ✔ | 👌 | 🆗 | 🫡 | 💯
   `),
   ok: phrases(
-    'ok | okay | okey | okei | oki | okie | okie dokie | okey dokey | okk | kk | k | ok ok | alright | allright | all right | alrighty | fine | very well | right on | go | go go | go go go',
+    `ok | okay | okey | okei | oki | okie | okie dokie | okey dokey | okk | kk | k | ok ok | alright | allright | all right | alrighty | fine | very well | that's fine | thats fine | that is fine | this is fine | that's ok | that's okay | thats ok | go | go go | go go go`,
   ),
   confirm: phrases(
     'i confirm | i do confirm | i hereby confirm | i confirm it | i confirm this | i confirm that',
@@ -79,7 +79,7 @@ export const en: WordList = {
   `),
   condition: phrases(`
     if | iff | unless | once | when | whenever | while | after | afterwards | before | until | till | til | as soon as | as long as | provided | providing | assuming | given | in case | depending | depends
-    | tomorrow | tonight | this evening | this afternoon | this morning | today | yesterday | monday | tuesday | wednesday | thursday | friday | saturday | sunday | weekend | midnight | noon | next week | soon | eventually | sometime | someday
+    | tomorrow | tonight | this evening | this afternoon | this morning | morning | evening | night | today | yesterday | monday | tuesday | wednesday | thursday | friday | saturday | sunday | weekend | midnight | noon | next week | soon | eventually | sometime | someday
     | minutes | minute | hour | hours | seconds | days | pm
     | maybe | perhaps | probably | possibly | might | i guess | guess | i think | i suppose | suppose | kinda | sort of | almost | nearly | let me think | let me check | let me see | thinking | not sure | unsure | idk | dunno | whatever
   `),
@@ -88,8 +88,8 @@ export const en: WordList = {
     | may i | may we | may | have you | have i | have we | has | had | wdym | huh | hm what | are you sure | u sure | you sure | r u sure
   `),
   filler: phrases(`
-    please | pls | plz | plss | pleas | plaese | pleae | kindly | hey | hi | hello | yo | good morning | morning | good evening | nomos | bot | robot | mate | man | buddy | bud | bro | dude | sir | boss | friend | pal | chief | captain | chef | my friend | sorry
-    | well | indeed | so | oh | ah | uh | um | hm | hmm | mm | now | right now | right away | straight away | immediately | asap | at once | then | already | anyway | anyways | regardless | all set
+    please | pls | plz | plss | pleas | plaese | pleae | kindly | hey | hi | hello | yo | good morning | good evening | nomos | bot | robot | mate | man | buddy | bud | bro | dude | sir | boss | friend | pal | chief | captain | chef | my friend | sorry
+    | well | indeed | so | oh | ah | uh | um | hm | hmm | mm | now | right now | right away | straight away | immediately | asap | at once | then | let's | lets | anyway | anyways | regardless | all set
     | i'm sure | im sure | i am sure | quite sure | i'm ready | im ready | i am ready | we're ready | ready | when ready | when you're ready | whenever you're ready | whenever you are ready | whenever ready | as planned | as proposed | as discussed | as described | as you said | as suggested | as shown
     | actually | actually yes | i trust you | trust you | at will | with it | with that | with this | with them
     | it's fine | its fine | it is fine | it's ok | its ok
@@ -101,7 +101,7 @@ export const en: WordList = {
     | not sure | not certain | not quite sure | don't know | dont know | can't wait | cant wait | can't say | can't decide | can't tell | never done | haven't decided | why not
   `),
   thanks: phrases(
-    'great | cool | nice | perfect | awesome | excellent | super | lovely | good | very good | all good | brilliant | wonderful | amazing | sweet | wow | right | exactly | correct | makes sense | got it | noted | understood | i see | thanks | thank you | thanks a lot | thanks so much | thank you very much | many thanks | thx | tnx | ty | tyvm | cheers | much appreciated | appreciated | appreciate it | ta',
+    'great | cool | nice | perfect | awesome | excellent | super | lovely | good | very good | all good | brilliant | wonderful | amazing | sweet | wow | right | exactly | correct | makes sense | roger | roger that | copy that | got it | noted | understood | i see | thanks | thank you | thanks a lot | thanks so much | thank you very much | many thanks | thx | tnx | ty | tyvm | cheers | much appreciated | appreciated | appreciate it | ta',
   ),
   report: phrases(`
     let me know | lmk | let me know how it goes | let me know how it went | let me know when it's done | let me know when its done | let me know when it is done | let me know when you're done | let me know when done | let me know once done | let me know once it's done | let me know when finished | let me know when it's finished
@@ -133,7 +133,7 @@ export const en: WordList = {
     ),
     install: phrases('install | installing | installation | set up | setup'),
     delete: phrases(`
-      delete | deleting | deletion | deletes | remove | removing | removal | destroy | destroying | destruction | wipe | wiping | wipe out | erase | erasing | erasure | purge | purging | drop | dropping | prune | pruning
+      delete | deleting | deletion | deletions | deletes | remove | removing | removal | destroy | destroying | destruction | wipe | wiping | wipe out | erase | erasing | erasure | purge | purging | drop | dropping | prune | pruning
       | uninstall | uninstalling | format | formatting | truncate | truncating | clean up | cleanup | cleaning up | delet | nuke | nuking | tear down | teardown
     `),
     create: phrases(
@@ -168,7 +168,8 @@ export const en: WordList = {
     'all two': 2,
   },
   statement: phrases(`
-    i | you | we | they | he | she | i'm | i've | you've | is | are | was | were | be | been | being | has | have | had | does | did | can | will | said | says | told | looks | seems | works | worked | working | finished | done | ran | runs | running | failed | fails | went | got | saw | see | happened | exists
+    please approve | pls approve | approve please | approve pls | someone approve
+    | i | you | we | they | he | she | i'm | i've | you've | is | are | was | were | be | been | being | has | have | had | does | did | can | will | said | says | told | looks | seems | works | worked | working | finished | done | ran | runs | running | failed | fails | went | got | saw | see | happened | exists
     | receipt | received | attendance | reading | seeing | full | empty | ok now | crashed | down | broken | gone | fine now | healthy | alive | successful | succeeded | complete | completed
   `),
 };

@@ -14,7 +14,7 @@ export const es: WordList = {
     | aprobado | aprobada | apruebo | lo apruebo | aprobar | autorizado | autorizo | lo autorizo | permitido | concedido | acepto | aceptado | de acuerdo | estoy de acuerdo | conforme | luz verde | tienes permiso | tienes mi permiso
     | me parece bien | me parece perfecto | suena bien | se ve bien | buena idea | afirmativo | a por ello
   `),
-  ok: phrases('vale | bueno | está bien | esta bien | va | bien | okey | oka | venga | correcto'),
+  ok: phrases('vale | bueno | está bien | esta bien | va | okey | oka | venga'),
   confirm: phrases(
     'confirmo | yo confirmo | lo confirmo | sí confirmo | si confirmo | yo lo confirmo | la confirmo',
   ),
@@ -44,7 +44,7 @@ export const es: WordList = {
     'no hay problema | no problema | no pasa nada | no sé | no se | no estoy seguro | no estoy segura | no es que | no hay prisa',
   ),
   thanks: phrases(
-    'perfecto | genial | excelente | estupendo | fantástico | fantastico | buenísimo | muy bien | todo bien | listo | exacto | exactamente | eso es | entendido | gracias | muchas gracias | mil gracias | te lo agradezco',
+    'bien | correcto | perfecto | genial | excelente | estupendo | fantástico | fantastico | buenísimo | muy bien | todo bien | listo | exacto | exactamente | eso es | entendido | gracias | muchas gracias | mil gracias | te lo agradezco',
   ),
   report: phrases(
     'avísame | avisame | avísame cuando termine | avisame cuando termine | avísame cuando acabes | avisame cuando acabe | me avisas | me avisas cuando termine | me cuentas | cuéntame | cuentame | mantenme informado',

@@ -11,7 +11,7 @@ export const fr: WordList = {
     | ça me va | ca me va | ça marche pour moi | ça me convient | bonne idée | ça roule
   `),
   ok: phrases(
-    "d'accord | d accord | dac | dacc | d'acc | okay | c'est bon | c bon | bon | ça marche | ca marche | très bien | bien | soit | entendu",
+    "d'accord | d accord | dac | dacc | d'acc | okay | c'est bon | c bon | ça marche | ca marche | soit",
   ),
   confirm: phrases(
     'je confirme | oui je confirme | je le confirme | je la confirme | je confirme bien',
@@ -42,7 +42,7 @@ export const fr: WordList = {
     'pas de problème | pas de souci | pas de soucis | pas sûr | pas sûre | aucun problème | aucun souci | aucune idée | je ne sais pas | ne sais pas | pas mal',
   ),
   thanks: phrases(
-    'parfait | super | génial | excellent | nickel | top | impeccable | exactement | très bonne idée | compris | merci | merci beaucoup | merci bien | mille mercis | je te remercie',
+    'bon | bien | très bien | entendu | parfait | super | génial | excellent | nickel | top | impeccable | exactement | très bonne idée | compris | merci | merci beaucoup | merci bien | mille mercis | je te remercie',
   ),
   report: phrases(
     "dis-moi quand c'est fini | dis moi quand c'est fini | préviens-moi | préviens moi | préviens-moi quand c'est fini | tiens-moi au courant | tiens moi au courant | tenez-moi au courant",
