@@ -2,9 +2,9 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { join, resolve } from 'node:path';
+import { join, resolve as absolute } from 'node:path';
 import { passwordLogin } from '../services/matrix-accounts.ts';
-import { choosePort } from '../services/ports.ts';
+import { onFreePort } from '../services/ports.ts';
 import { readState, writeState } from '../services/state.ts';
 import { buildChatPage } from './build.ts';
 import { loadFiles } from './files.ts';
@@ -45,7 +45,7 @@ interface ChatState {
  * headers, and the key moves into a cookie that only this origin's own pages send.
  */
 export async function startChatPage(options: ChatPageOptions): Promise<ChatPage> {
-  const home = resolve(options.home);
+  const home = absolute(options.home);
   mkdirSync(home, { recursive: true });
   const files = loadFiles(await buildChatPage(home));
   const stateFile = join(home, 'chat.json');
@@ -53,29 +53,34 @@ export async function startChatPage(options: ChatPageOptions): Promise<ChatPage>
     key: randomBytes(16).toString('hex'),
   };
   const usual = Array.from({ length: 10 }, (_, index) => 8080 + index);
-  const port = await choosePort({
+  const wish = {
     name: 'the chat page',
     fixed: options.port,
     preferred: state.port === undefined ? usual : [state.port, ...usual],
-  });
+  };
+  const { server, port } = await onFreePort(wish, async (chosen) => ({
+    server: await listen(chosen, new ChatRequests(options, files, state.key, chosen)),
+    port: chosen,
+  }));
   writeState(stateFile, { ...state, port });
-  const server = createServer((request, response) => {
-    new ChatRequest(options, files, state.key, port)
-      .answer(request, response)
-      .catch((error: unknown) => {
-        if (response.headersSent) return response.destroy();
-        const text = error instanceof Error ? error.message : String(error);
-        return sendJson(response, 502, { error: `The homeserver does not answer: ${text}` });
-      });
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
   return { url: `http://127.0.0.1:${port}/?key=${state.key}`, port, stop: () => close(server) };
 }
 
-class ChatRequest {
+function listen(port: number, requests: ChatRequests): Promise<Server> {
+  const server = createServer((request, response) => {
+    requests.answer(request, response).catch((error: unknown) => {
+      if (response.headersSent) return response.destroy();
+      const text = error instanceof Error ? error.message : String(error);
+      return sendJson(response, 502, { error: `The homeserver does not answer: ${text}` });
+    });
+  });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => resolve(server));
+  });
+}
+
+class ChatRequests {
   readonly #options: ChatPageOptions;
   readonly #files: ReadonlyMap<string, StaticFile>;
   readonly #key: string;

@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   chownSync,
   cpSync,
@@ -14,6 +14,7 @@ import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SetupError } from './errors.ts';
+import { readState, writeState } from './state.ts';
 
 /** Where PostgreSQL's data and programs are, and whom it runs as. */
 export interface DatabaseHome {
@@ -25,6 +26,9 @@ export interface DatabaseHome {
 
 /** Where data go that may not lie in the state folder, because the database's user cannot get there. */
 const SHARED_BASE = '/var/lib/nomos';
+
+/** Names, in the state folder, the folder outside. */
+const POINTER = 'postgres-folder.json';
 
 /**
  * Finds the programs and a folder for the data. As root, PostgreSQL runs as the user `postgres` (made if there is
@@ -39,10 +43,10 @@ export async function databaseHome(stateDir: string): Promise<DatabaseHome> {
     return { folder: inState, programs, user: undefined };
   }
   const user = databaseUser();
-  const outside = outsideFolder(stateDir);
-  const stateReachable = !existsSync(outside) && canEnter(stateDir, user);
-  const folder = stateReachable ? inState : outside;
-  if (!stateReachable) mkdirSync(SHARED_BASE, { recursive: true, mode: 0o755 });
+  const folder =
+    canEnter(stateDir, user) && outsideFolder(stateDir) === undefined
+      ? inState
+      : moveOutside(stateDir, inState);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chownSync(folder, user.uid, user.gid);
   if (canRun(programs.postgres, user)) return { folder, programs, user };
@@ -51,13 +55,27 @@ export async function databaseHome(stateDir: string): Promise<DatabaseHome> {
 
 /** Removes a state folder of the database together with what lies outside it. */
 export function removeDatabaseHome(stateDir: string): void {
+  const outside = outsideFolder(stateDir);
+  if (outside !== undefined) rmSync(outside, { recursive: true, force: true });
   rmSync(stateDir, { recursive: true, force: true });
-  if (process.getuid?.() === 0) rmSync(outsideFolder(stateDir), { recursive: true, force: true });
 }
 
-function outsideFolder(stateDir: string): string {
-  const name = createHash('sha256').update(stateDir).digest('hex').slice(0, 16);
-  return join(SHARED_BASE, `data-${name}`);
+/** The folder outside that a state folder has, which it keeps when it is itself moved. */
+function outsideFolder(stateDir: string): string | undefined {
+  return readState<{ folder: string }>(join(stateDir, POINTER))?.folder;
+}
+
+/** Gives a state folder a place outside, with the data that it has so far. */
+function moveOutside(stateDir: string, inState: string): string {
+  const known = outsideFolder(stateDir);
+  if (known !== undefined) return known;
+  const folder = join(SHARED_BASE, `data-${randomBytes(8).toString('hex')}`);
+  mkdirSync(SHARED_BASE, { recursive: true, mode: 0o755 });
+  if (existsSync(inState)) execFileSync('cp', ['-a', inState, folder]);
+  // From here on the copy is the data; before, what was there still is.
+  writeState(join(stateDir, POINTER), { folder });
+  rmSync(inState, { recursive: true, force: true });
+  return folder;
 }
 
 async function packagedPrograms(): Promise<{ initdb: string; postgres: string }> {

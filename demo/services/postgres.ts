@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { SetupError, systemCode } from './errors.ts';
-import { choosePort } from './ports.ts';
+import { onFreePort } from './ports.ts';
 import { databaseHome } from './postgres-home.ts';
 import type { DatabaseHome } from './postgres-home.ts';
 import { serviceEnvironment } from './service-env.ts';
@@ -63,14 +63,35 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   removeHalfMade(home.folder);
   if (!existsSync(dataDir)) createCluster(home, dataDir, state.password);
   refuseStranger(dataDir);
-  const port = await choosePort({
+  const wish = {
     name: 'the embedded PostgreSQL',
     fixed: options.port,
     preferred: state.port === undefined ? [] : [state.port],
+  };
+  return onFreePort(wish, async (port) => {
+    writeState(stateFile, { ...state, port });
+    const service = options.supervisor.start({
+      name: 'postgres',
+      command: home.programs.postgres,
+      args: ['-D', dataDir, ...settings(port, options.fast === true)],
+      cwd: home.folder,
+      env: serviceEnvironment(),
+      user: home.user,
+      // A fast shutdown: connections are closed, what was committed is on disk.
+      stopSignal: 'SIGINT',
+    });
+    await untilReady(service, () => Promise.resolve(isReady(dataDir, service.pid)));
+    return {
+      url: `postgresql://${USER}:${state.password}@127.0.0.1:${port}/${DATABASE}`,
+      port,
+      pid: service.pid,
+      stop: () => service.stop(),
+    };
   });
-  writeState(stateFile, { ...state, port });
+}
 
-  const settings: Record<string, string> = {
+function settings(port: number, fast: boolean): string[] {
+  const values: Record<string, string> = {
     listen_addresses: '127.0.0.1',
     port: String(port),
     unix_socket_directories: '',
@@ -78,31 +99,11 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     shared_buffers: '64MB',
     log_timezone: 'UTC',
     timezone: 'UTC',
-    ...(options.fast === true
+    ...(fast
       ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' }
       : {}),
   };
-  const service = options.supervisor.start({
-    name: 'postgres',
-    command: home.programs.postgres,
-    args: [
-      '-D',
-      dataDir,
-      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-    ],
-    cwd: home.folder,
-    env: serviceEnvironment(),
-    user: home.user,
-    // A fast shutdown: connections are closed, what was committed is on disk.
-    stopSignal: 'SIGINT',
-  });
-  await untilReady(service, () => Promise.resolve(postmasterStatus(dataDir) === 'ready'));
-  return {
-    url: `postgresql://${USER}:${state.password}@127.0.0.1:${port}/${DATABASE}`,
-    port,
-    pid: service.pid,
-    stop: () => service.stop(),
-  };
+  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
 /** A cluster is made beside its place and moved there whole, so that a crash half-way leaves no broken one. */
@@ -191,7 +192,11 @@ function readPidFile(dataDir: string): string[] | undefined {
   }
 }
 
-/** The server writes its state into the eighth line of its pid file: starting, ready, stopping, standby. */
-function postmasterStatus(dataDir: string): string | undefined {
-  return readPidFile(dataDir)?.[7]?.trim();
+/**
+ * The server writes its process id into the first line of its pid file and its state into the eighth: starting, ready,
+ * stopping, standby. A file that a crash left names another process.
+ */
+function isReady(dataDir: string, pid: number): boolean {
+  const lines = readPidFile(dataDir);
+  return lines?.[0] === String(pid) && lines[7]?.trim() === 'ready';
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MatrixAccounts } from './matrix-accounts.ts';
-import { choosePort } from './ports.ts';
+import { onFreePort } from './ports.ts';
 import { serviceEnvironment } from './service-env.ts';
 import { readState, writeState } from './state.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -58,56 +58,61 @@ export async function startSynapse(options: SynapseOptions): Promise<EmbeddedSyn
     macaroonSecret: secret(),
     formSecret: secret(),
   };
-  const port = await choosePort({
-    name: 'the embedded homeserver',
-    fixed: options.port,
-    preferred: state.port === undefined ? [8008] : [state.port],
-  });
-  writeState(stateFile, { ...state, port });
-  const url = `http://127.0.0.1:${port}`;
-
   const keyFile = join(folder, 'signing.key');
   if (!existsSync(keyFile)) {
     const key = randomBytes(32).toString('base64').replace(/=+$/, '');
     writeFileSync(keyFile, `ed25519 a_${randomBytes(2).toString('hex')} ${key}\n`, { mode: 0o600 });
   }
-  const logConfig = join(folder, 'log.json');
-  writeFileSync(logConfig, JSON.stringify(logging()));
-  const config = join(folder, 'homeserver.json');
-  // JSON is YAML, which is what Synapse reads.
-  writeFileSync(config, JSON.stringify(configuration(folder, url, port, state, options), null, 2), {
-    mode: 0o600,
-  });
-  const service = options.supervisor.start({
-    name: 'synapse',
-    command: options.python,
-    args: ['-m', 'synapse.app.homeserver', '--config-path', config],
-    cwd: folder,
-    env: serviceEnvironment({ PYTHONUNBUFFERED: '1', PYTHONNOUSERSITE: '1' }),
-    stopSignal: 'SIGTERM',
-  });
-  await untilReady(service, () => answers(`${url}/health`));
-  return {
-    url,
-    port,
-    pid: service.pid,
-    serverName: state.serverName,
-    registrationSecret: state.registrationSecret,
-    accounts: new MatrixAccounts(url, state.registrationSecret),
-    stop: () => service.stop(),
+  writeFileSync(join(folder, 'log.json'), JSON.stringify(logging()));
+  const wish = {
+    name: 'the embedded homeserver',
+    fixed: options.port,
+    preferred: state.port === undefined ? [8008] : [state.port],
   };
+  return onFreePort(wish, async (port) => {
+    writeState(stateFile, { ...state, port });
+    const url = `http://127.0.0.1:${port}`;
+    const mark = randomBytes(16).toString('hex');
+    const config = join(folder, 'homeserver.json');
+    // JSON is YAML, which is what Synapse reads.
+    const settings = { ...configuration(folder, port, state, options), ...marked(url, mark) };
+    writeFileSync(config, JSON.stringify(settings, null, 2), { mode: 0o600 });
+    const service = options.supervisor.start({
+      name: 'synapse',
+      command: options.python,
+      args: ['-m', 'synapse.app.homeserver', '--config-path', config],
+      cwd: folder,
+      env: serviceEnvironment({ PYTHONUNBUFFERED: '1', PYTHONNOUSERSITE: '1' }),
+      stopSignal: 'SIGTERM',
+    });
+    await untilReady(service, () => answers(url, mark));
+    return {
+      url,
+      port,
+      pid: service.pid,
+      serverName: state.serverName,
+      registrationSecret: state.registrationSecret,
+      accounts: new MatrixAccounts(url, state.registrationSecret),
+      stop: () => service.stop(),
+    };
+  });
+}
+
+const MARK = 'org.nomos.start';
+
+/** Lets the one who started it tell this server from another one that was faster to take the port. */
+function marked(url: string, mark: string): object {
+  return { public_baseurl: `${url}/`, extra_well_known_client_content: { [MARK]: mark } };
 }
 
 function configuration(
   folder: string,
-  url: string,
   port: number,
   state: SynapseState,
   options: SynapseOptions,
 ): object {
   return {
     server_name: state.serverName,
-    public_baseurl: `${url}/`,
     report_stats: false,
     listeners: [
       {
@@ -171,10 +176,12 @@ function logging(): object {
   };
 }
 
-async function answers(url: string): Promise<boolean> {
+async function answers(url: string, mark: string): Promise<boolean> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
-    return response.ok;
+    const response = await fetch(`${url}/.well-known/matrix/client`, {
+      signal: AbortSignal.timeout(2000),
+    });
+    return response.ok && ((await response.json()) as Record<string, unknown>)[MARK] === mark;
   } catch {
     // Not listening yet; whether it ever will is judged by the process itself.
     return false;

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, existsSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { SetupError } from './errors.ts';
-import { choosePort } from './ports.ts';
+import { onFreePort } from './ports.ts';
 import { serviceEnvironment } from './service-env.ts';
 import { readState, writeState } from './state.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -60,39 +60,48 @@ export async function startValkey(options: ValkeyOptions): Promise<EmbeddedValke
   const state: ValkeyState = readState<ValkeyState>(stateFile) ?? {
     password: randomBytes(18).toString('base64url'),
   };
-  const port = await choosePort({
+  const command = serverOnPath() ?? packagedServer(options.pythonDir);
+  const wish = {
     name: 'the embedded Valkey',
     fixed: options.port,
     preferred: state.port === undefined ? [] : [state.port],
+  };
+  return onFreePort(wish, async (port) => {
+    writeState(stateFile, { ...state, port });
+    const config = join(folder, 'valkey.conf');
+    writeFileSync(config, settings(folder, port, state.password, options.fast === true), {
+      mode: 0o600,
+    });
+    const service = options.supervisor.start({
+      name: 'valkey',
+      command,
+      args: [config],
+      cwd: folder,
+      env: serviceEnvironment(),
+      stopSignal: 'SIGTERM',
+    });
+    await untilReady(service, () => answersPing(port, state.password));
+    return {
+      url: `redis://:${state.password}@127.0.0.1:${port}`,
+      port,
+      pid: service.pid,
+      stop: () => service.stop(),
+    };
   });
-  writeState(stateFile, { ...state, port });
-  const settings = [
+}
+
+function settings(folder: string, port: number, password: string, fast: boolean): string {
+  const lines = [
     'bind 127.0.0.1',
     `port ${port}`,
-    `requirepass ${state.password}`,
+    `requirepass ${password}`,
     `dir "${folder}"`,
     'daemonize no',
     'maxmemory-policy noeviction',
     'save ""',
-    options.fast === true ? 'appendonly no' : 'appendonly yes\nappendfsync everysec',
+    ...(fast ? ['appendonly no'] : ['appendonly yes', 'appendfsync everysec']),
   ];
-  const config = join(folder, 'valkey.conf');
-  writeFileSync(config, `${settings.join('\n')}\n`, { mode: 0o600 });
-  const service = options.supervisor.start({
-    name: 'valkey',
-    command: serverOnPath() ?? packagedServer(options.pythonDir),
-    args: [config],
-    cwd: folder,
-    env: serviceEnvironment(),
-    stopSignal: 'SIGTERM',
-  });
-  await untilReady(service, () => answersPing(port, state.password));
-  return {
-    url: `redis://:${state.password}@127.0.0.1:${port}`,
-    port,
-    pid: service.pid,
-    stop: () => service.stop(),
-  };
+  return `${lines.join('\n')}\n`;
 }
 
 function packagedServer(pythonDir: string): string {
@@ -110,7 +119,7 @@ function packagedServer(pythonDir: string): string {
   );
 }
 
-/** Whether the server lets us in and answers; not yet while it reads its data. */
+/** Whether the server lets us in, as only ours does, and answers; not yet while it reads its data. */
 function answersPing(port: number, password: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });

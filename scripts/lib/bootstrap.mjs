@@ -2,7 +2,7 @@
  * Brings a fresh checkout to the point where the real program can run, then runs it. Without dependencies, since it is
  * what installs them; plain JavaScript, since the Node that it starts under may not read TypeScript.
  */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { launch } from './launch.mjs';
@@ -32,6 +32,7 @@ export async function main(argv) {
   try {
     const settings = readSettings();
     const home = resolve(root, settings.NOMOS_HOME ?? '.nomos');
+    if (command === 'start' || command === 'demo') makeFolder(home);
     if (command === 'start') refuseSecondStart(home);
     await prepare(command, args, home, settings);
     stopWaiting();
@@ -116,9 +117,10 @@ function refuseSecondStart(home) {
 function makeFolder(folder) {
   try {
     mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
   } catch (error) {
     throw new SetupFailure(
-      `The folder ${folder} cannot be made (${error.code}): start as a user who may write there, or set NOMOS_HOME to another folder.`,
+      `The folder ${folder} cannot be written (${error.code}): start as the user who owns it, or set NOMOS_HOME to another folder.`,
     );
   }
 }

@@ -18,16 +18,20 @@ export async function launch({ script, args }) {
   const follow = pathToFileURL(join(root, 'scripts', 'lib', 'follow-parent.mjs')).href;
   const node = nodeProgram();
   // A session of its own: a Ctrl-C reaches it through us alone, once. The channel tells it when we are gone.
-  const child = spawn(node, ['--disable-warning=DEP0060', '--import', follow, join(root, script), ...args], {
-    cwd: root,
-    detached: true,
-    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: {
-      ...process.env,
-      PATH: `${join(root, 'node_modules', '.bin')}:${process.env.PATH ?? ''}`,
-      NOMOS_BOOTSTRAP_PID: String(process.pid),
+  const child = spawn(
+    node,
+    ['--disable-warning=DEP0060', '--import', follow, join(root, script), ...args],
+    {
+      cwd: root,
+      detached: true,
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+      env: {
+        ...process.env,
+        PATH: `${join(root, 'node_modules', '.bin')}:${process.env.PATH ?? ''}`,
+        NOMOS_BOOTSTRAP_PID: String(process.pid),
+      },
     },
-  });
+  );
   const last = new Map();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {

@@ -116,7 +116,7 @@ function refuseBesideRunning() {
     const holder = lockHolder(join(runningDir, file));
     if (holder !== undefined && holder.pid !== process.pid) {
       throw new SetupFailure(
-        `The npm packages have to be installed anew, but Nomos runs from them (process ${holder.pid}, ${holder.doing}). Stop it first: \`kill ${holder.pid}\`.`,
+        `The npm packages have to be installed anew, but Nomos runs from them (process ${holder.pid}, ${String(holder.doing)}). Stop it first: \`kill ${holder.pid}\`.`,
       );
     }
   }

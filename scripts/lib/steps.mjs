@@ -18,9 +18,10 @@ const running = new Set();
 
 /** Ends the steps that run, each with everything it started. */
 export function endSteps() {
-  for (const child of running) {
+  for (const { pid } of running) {
+    if (pid === undefined) continue;
     try {
-      process.kill(-child.pid, 'SIGTERM');
+      process.kill(-pid, 'SIGTERM');
     } catch (error) {
       if (error.code !== 'ESRCH') throw error;
     }
