@@ -119,7 +119,8 @@ function readCall(text: string, from: number, options: Options, found: Range[]):
 function addSecret(text: string, start: number, end: number, pair: boolean, found: Range[]): void {
   const word = text.slice(start, end);
   const quote = /^["']/.test(word) && word.endsWith(word.charAt(0)) && word.length > 1 ? 1 : 0;
-  let [from, to] = [start + quote, end - quote];
+  const to = end - quote;
+  let from = start + quote;
   if (pair) {
     const colon = /[:%]/.exec(text.slice(from, to));
     if (colon === null) return;
