@@ -144,9 +144,10 @@ function session(what: string, answer: Answer): MatrixSession {
 }
 
 function failed(what: string, answer: Answer): SetupError {
-  const { errcode, error } = answer.body;
+  const told = ['errcode', 'error'].map((name) => answer.body[name]);
+  const words = told.filter((word) => typeof word === 'string').join(' ');
   return new SetupError(
     'setup_account_failed',
-    `The homeserver refused ${what}: ${String(errcode ?? answer.status)} ${String(error ?? '')}`.trimEnd(),
+    `The homeserver refused ${what}: ${words === '' ? `status ${answer.status}` : words}`,
   );
 }

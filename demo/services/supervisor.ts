@@ -124,6 +124,8 @@ export class Supervisor {
       endedAs: () => endedAs,
       stop: async () => {
         if (known !== undefined && endedAs === undefined) {
+          // While it is waited for, it keeps this process alive.
+          child.ref();
           await endProcess(known);
           // A child of ours stays in the process table until its end has been noticed here.
           await ended;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MatrixAccounts } from './matrix-accounts.ts';
 import { onFreePort } from './ports.ts';
@@ -43,6 +43,8 @@ interface SynapseState {
   readonly macaroonSecret: string;
   readonly formSecret: string;
   readonly port?: number;
+  /** Set once the server has answered for the first time: its database is whole from then on. */
+  readonly made?: true;
 }
 
 const secret = (): string => randomBytes(32).toString('base64url');
@@ -58,6 +60,7 @@ export async function startSynapse(options: SynapseOptions): Promise<EmbeddedSyn
     macaroonSecret: secret(),
     formSecret: secret(),
   };
+  if (state.made !== true) removeHalfMade(folder);
   const keyFile = join(folder, 'signing.key');
   if (!existsSync(keyFile)) {
     const key = randomBytes(32).toString('base64').replace(/=+$/, '');
@@ -86,6 +89,7 @@ export async function startSynapse(options: SynapseOptions): Promise<EmbeddedSyn
       stopSignal: 'SIGTERM',
     });
     await untilReady(service, () => answers(url, mark));
+    writeState(stateFile, { ...state, port, made: true });
     return {
       url,
       port,
@@ -96,6 +100,13 @@ export async function startSynapse(options: SynapseOptions): Promise<EmbeddedSyn
       stop: () => service.stop(),
     };
   });
+}
+
+/** Synapse makes its tables in several steps and cannot go on from some of them. */
+function removeHalfMade(folder: string): void {
+  for (const ending of ['', '-wal', '-shm', '-journal']) {
+    rmSync(join(folder, `homeserver.db${ending}`), { force: true });
+  }
 }
 
 const MARK = 'org.nomos.start';
