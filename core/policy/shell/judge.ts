@@ -45,15 +45,31 @@ export abstract class Judge extends Scope implements Shell {
   }
 
   suspect(texts: readonly string[]): Finding[] {
-    return this.nested((walk) => {
-      for (const text of texts) {
-        if (text.trim() === '' || text.length > MAX_PARSED_LENGTH) continue;
+    return texts.flatMap((text) => {
+      if (text.trim() === '' || text.length > MAX_PARSED_LENGTH) return [];
+      return this.once(`text ${text}`, (walk) => {
         for (const candidate of [text, ...decodings(text)]) {
           walk.source(candidate);
-          walk.findings.push(...dangerIn(candidate, (args) => walk.argv(args, NO_INPUT)));
+          walk.findings.push(...dangerIn(candidate, (args) => walk.danger(args)));
         }
-      }
-    }).filter(isDestructive);
+      });
+    });
+  }
+
+  /** Only what is destructive about running some words. */
+  protected danger(args: readonly Arg[]): Finding[] {
+    const key = args.map((arg) => arg.guess ?? arg.value).join('\u0001');
+    return this.once(`words ${key}`, (walk) => walk.words(args, NO_INPUT));
+  }
+
+  /** Danger that is looked for once for each text; while that goes on, the same text has nothing to add. */
+  private once(key: string, look: (walk: Judge) => void): Finding[] {
+    const known = this.session.suspected.get(key);
+    if (known) return [...known];
+    this.session.suspected.set(key, []);
+    const found = this.nested(look).filter(isDestructive);
+    this.session.suspected.set(key, found);
+    return found;
   }
 
   inside(): Shell {
@@ -183,7 +199,7 @@ export abstract class Judge extends Scope implements Shell {
       if (!isKnown(arg) || !/^[\w./+][\w./+-]*$/.test(arg.value)) continue;
       const rule = this.session.registry(arg.value.split('/').at(-1) as string);
       if (!rule || rule.inert) continue;
-      found.push(...this.argv(args.slice(at), NO_INPUT).filter(isDestructive));
+      found.push(...this.danger(args.slice(at)));
     }
     return found;
   }

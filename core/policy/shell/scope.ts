@@ -18,6 +18,8 @@ export interface Session {
   commands: number;
   /** Places that relative paths may start from. */
   directories: Set<string>;
+  /** Danger already looked for, by the text it was looked for in: nested wrappers look at the same text again and again. */
+  suspected: Map<string, readonly Finding[]>;
 }
 
 /** Variables that the shell sets to a plain word by itself. */

@@ -32,7 +32,7 @@ class Walk extends Judge {
   }
 
   source(source: string): void {
-    const searched = (): Finding[] => dangerIn(source, (args) => this.argv(args, NO_INPUT));
+    const searched = (): Finding[] => dangerIn(source, (args) => this.danger(args));
     if (source.length > MAX_PARSED_LENGTH) {
       this.note(changes(`longer than ${MAX_PARSED_LENGTH} characters; not looked into`));
       return this.note(...searched());
