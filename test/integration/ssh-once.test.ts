@@ -296,6 +296,24 @@ describe.skipIf(noSshd)(`at most once${noSshd ? ' (skipped: sshd is not installe
     expect(runningWith(`sleep ${mark}`)).toBe(0);
   });
 
+  test('R6: a target that tells no end is not waited for for ever, and tells it later', async () => {
+    const impatient = another({ graceMs: 100, slackMs: 300, reattachForMs: 500 });
+    const mark = sleepMark();
+    const { request: wanted, seen } = watched(
+      request(server, `echo begun; sleep ${mark}`, { timeoutMs: 400 }),
+      'begun',
+    );
+    const running = impatient.run(wanted);
+    await seen;
+    signalSupervisor(wanted, 'SIGSTOP');
+    expect(await running).toMatchObject({ kind: 'connection_lost' });
+    signalSupervisor(wanted, 'SIGCONT');
+    const end = await another().reattach(wanted);
+    expect(['timed_out', 'cancelled']).toContain(end.kind);
+    expect(end).toMatchObject({ groupGone: true });
+    expect(runningWith(`sleep ${mark}`)).toBe(0);
+  });
+
   test('R6: the target was restarted while it ran: the outcome is unknown', async () => {
     const mark = sleepMark();
     const { request: wanted, seen } = watched(
@@ -439,14 +457,18 @@ describe.skipIf(noSshd)(`at most once${noSshd ? ' (skipped: sshd is not installe
     expect(existsSync(folder(wanted.executionId))).toBe(true);
   });
 
-  // The supervisor is the one process that is told so in its command line, with the id.
-  async function killSupervisor(wanted: RunRequest): Promise<void> {
+  // The supervisor and its helpers are told so in their command line, with the id.
+  function signalSupervisor(wanted: RunRequest, signal: NodeJS.Signals): void {
     for (const entry of readdirSync('/proc')) {
       if (!/^[0-9]+$/.test(entry) || !existsSync(`/proc/${entry}/cmdline`)) continue;
       const words = readFileSync(`/proc/${entry}/cmdline`, 'latin1').split('\0');
       if (words.includes('supervise') && words.includes(wanted.executionId))
-        process.kill(Number(entry), 'SIGKILL');
+        process.kill(Number(entry), signal);
     }
+  }
+
+  async function killSupervisor(wanted: RunRequest): Promise<void> {
+    signalSupervisor(wanted, 'SIGKILL');
     await until(
       'the supervisor is gone',
       () => runningWith(`supervise ${wanted.executionId}`) === 0,

@@ -181,6 +181,15 @@ describe.skipIf(noSshd)(
       await alone.close();
     });
 
+    test('X2: a child that left the session and holds the output open keeps nobody waiting', async () => {
+      for (const kind of ['read', 'change'] as const) {
+        const started = Date.now();
+        const end = await runner.run(request(server, 'setsid sleep 15 & echo parent', { kind }));
+        expect(told(end)).toEqual({ kind: 'exited', stdout: 'parent\n', stderr: '', exitCode: 0 });
+        expect(Date.now() - started).toBeLessThan(10_000);
+      }
+    });
+
     test('R13, X4: 100 MiB of output is counted, kept at both ends, and raises memory by less than 10 MiB', async () => {
       const runs = async (kind: 'read' | 'change'): Promise<void> => {
         const command = 'echo first; head -c 104857600 /dev/zero | tr "\\0" x; echo last';

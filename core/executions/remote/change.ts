@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CancelEnd, CommandTarget, RunEnd, RunRequest } from '../ports.ts';
-import type { ExecChannel } from '../ssh/connection.ts';
+import type { ExecChannel } from '../ssh/channel.ts';
 import { SshError, type SshErrorCode } from '../ssh/errors.ts';
 import type { ConnectionPool } from '../ssh/pool.ts';
 import { cancelEnd, finalEnd, withoutEnd, type Forced } from './change-ends.ts';

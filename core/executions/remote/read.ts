@@ -1,5 +1,5 @@
 import type { RunEnd, RunRequest } from '../ports.ts';
-import type { ExecChannel } from '../ssh/connection.ts';
+import type { ExecChannel } from '../ssh/channel.ts';
 import type { ConnectionPool } from '../ssh/pool.ts';
 import { exited, lost, notSent, refusal, RunRecord, unfit } from './ends.ts';
 import { READ_STOPPED, READ_STOPPED_SOME_LEFT, readRequest } from './protocol.ts';

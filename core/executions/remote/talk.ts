@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { faultPoint } from '../../faults.ts';
 import { errorText } from '../../errors.ts';
 import type { OutputStream } from '../ports.ts';
-import type { ChannelExit, ExecChannel } from '../ssh/connection.ts';
+import type { ChannelExit, ExecChannel } from '../ssh/channel.ts';
 import { asError, SshError } from '../ssh/errors.ts';
 import type { HostConnections } from '../ssh/host-connections.ts';
 import { MessageReader, type RemoteMessage, type RemoteShell } from './frames.ts';

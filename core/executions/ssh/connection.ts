@@ -1,10 +1,11 @@
 import net from 'node:net';
 import ssh2 from 'ssh2';
-import type { Client, ClientChannel, ClientErrorExtensions, ServerHostKeyAlgorithm } from 'ssh2';
+import type { Client, ClientErrorExtensions, ServerHostKeyAlgorithm } from 'ssh2';
 import { faultPoint } from '../../faults.ts';
 import type { HostEndpoint } from '../ports.ts';
 import { loadCredentials, type SshCredentials } from './credentials.ts';
-import { channelError, loginError, socketError, timedOut, where } from './connect-errors.ts';
+import { openChannel, type ChannelHandlers, type ExecChannel } from './channel.ts';
+import { loginError, socketError, timedOut, where } from './connect-errors.ts';
 import { SshError } from './errors.ts';
 import type { HostKeyExpectation, HostKeys } from './host-keys.ts';
 
@@ -16,24 +17,6 @@ export interface ConnectSettings {
   connectTimeoutMs: number;
   /** A link that answers nothing is given up after four of these. */
   keepaliveIntervalMs: number;
-}
-
-/** How a channel tells what happens on it. `onClose` comes exactly once, last; its `exit` is what the server said, if it did. */
-export interface ChannelHandlers {
-  onStdout(chunk: Buffer): void;
-  onStderr(chunk: Buffer): void;
-  onExit?(): void;
-  onClose(exit: ChannelExit | undefined): void;
-}
-
-/** How the process on a channel ended. */
-export type ChannelExit = { code: number } | { signal: string };
-
-/** One running exec request. */
-export interface ExecChannel {
-  write(text: string): void;
-  endInput(): void;
-  close(): void;
 }
 
 /** A live, logged-in connection to one host. */
@@ -177,59 +160,9 @@ function liveConnection(
     get alive() {
       return alive && !socket.destroyed;
     },
-    exec: (command, handlers) => openChannel(client, host, command, handlers),
+    exec: (command, handlers) => openChannel(client, host, socket, command, handlers),
     end: () => {
       client.end();
-    },
-  };
-}
-
-function openChannel(
-  client: Client,
-  host: HostEndpoint,
-  command: string,
-  handlers: ChannelHandlers,
-): Promise<ExecChannel> {
-  return new Promise((resolve, reject) => {
-    try {
-      client.exec(command, (error, channel) => {
-        if (error === undefined) resolve(wire(channel, handlers));
-        else reject(channelError(host, error));
-      });
-    } catch (cause) {
-      // ssh2 throws before it sends anything when the socket is gone.
-      reject(
-        new SshError(
-          'ssh_closed',
-          `The connection to ${where(host)} was closed before the command was sent.`,
-          { cause },
-        ),
-      );
-    }
-  });
-}
-
-function wire(channel: ClientChannel, handlers: ChannelHandlers): ExecChannel {
-  let exit: ChannelExit | undefined;
-  channel.on('data', (chunk: Buffer) => handlers.onStdout(chunk));
-  channel.stderr.on('data', (chunk: Buffer) => handlers.onStderr(chunk));
-  channel.on('exit', (code: number | null, signal?: string) => {
-    if (code !== null) exit = { code };
-    else exit = { signal: signal ?? 'unknown' };
-    handlers.onExit?.();
-  });
-  channel.once('close', () => handlers.onClose(exit));
-  // Writing to a channel that closes meanwhile fails; its close is what counts.
-  channel.on('error', () => {});
-  return {
-    write: (text) => {
-      channel.write(text);
-    },
-    endInput: () => {
-      channel.end();
-    },
-    close: () => {
-      channel.close();
     },
   };
 }

@@ -1,11 +1,6 @@
 import type { HostEndpoint } from '../ports.ts';
-import {
-  connect,
-  type ChannelHandlers,
-  type ConnectSettings,
-  type ExecChannel,
-  type SshConnection,
-} from './connection.ts';
+import type { ChannelHandlers, ExecChannel } from './channel.ts';
+import { connect, type ConnectSettings, type SshConnection } from './connection.ts';
 import { asError, SshError } from './errors.ts';
 
 /** Limits of the connections to one host. */
