@@ -11,6 +11,7 @@ import { safeText } from '../text/safe.ts';
 import { terminalText } from '../text/terminal.ts';
 import type { Captured, RunEnd } from './ports.ts';
 import { endNote } from './results.ts';
+import type { SshError } from './ssh/errors.ts';
 import { lockExecution, transition, type ExecutionChange } from './states.ts';
 
 /** What a card shows of an output (C11). */
@@ -92,7 +93,7 @@ export async function wakeForEnd(unit: Unit, execution: Execution): Promise<bool
 
 function outcome(end: RunEnd, mask: Mask): { status: ExecutionStatus; change: ExecutionChange } {
   if (end.kind === 'not_started') {
-    return { status: 'failed', change: { errorCode: end.error.code, error: end.error.message } };
+    return { status: 'failed', change: sshFailure(end.error) };
   }
   const output = outputChange(end.stdout, end.stderr, mask);
   switch (end.kind) {
@@ -127,7 +128,7 @@ function outcome(end: RunEnd, mask: Mask): { status: ExecutionStatus; change: Ex
       // Only a read ends like this: a change is attached to again until its end is known.
       return {
         status: 'failed',
-        change: { ...output, errorCode: end.error.code, error: end.error.message },
+        change: { ...output, ...sshFailure(end.error) },
       };
     case 'unknown':
       return {
@@ -139,6 +140,12 @@ function outcome(end: RunEnd, mask: Mask): { status: ExecutionStatus; change: Ex
         },
       };
   }
+}
+
+/** What went wrong on the way to the target, and what to do about it. */
+function sshFailure(error: SshError): ExecutionChange {
+  const words = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
+  return { errorCode: error.code, error: words };
 }
 
 function outputChange(stdout: Captured, stderr: Captured, mask: Mask): ExecutionChange {

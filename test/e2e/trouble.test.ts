@@ -66,7 +66,8 @@ describe('at work', () => {
         const result = request.messages.findLast(({ role }) => role === 'tool')?.content ?? '';
         expect(result).toMatch(/"status":"failed"/);
         expect(result).toContain('host:away');
-        expect(result).toMatch(/refused/i);
+        expect(result).toContain('refuses connections');
+        expect(result).toContain('Is sshd running there');
         return { text: 'host:away refuses the connection.' };
       },
     );
