@@ -22,6 +22,8 @@ const MAX_LANES = 4;
 const SWEEP_MS = 5_000;
 /** So long after a limit rows go one by one, most urgent first. */
 const CAUTIOUS_MS = 60_000;
+/** Synapse's default is a message in 5 s (`rc_message`), an invitation of one person in 333 s (`rc_invites`). */
+const LONGEST_MESSAGE_LIMIT_MS = 15_000;
 /** A row that the homeserver answers with an error of its own so often, while others pass, is given up (R12). */
 const MAX_SERVER_ERRORS = 10;
 const PACES_KEPT = 10_000;
@@ -171,8 +173,10 @@ export class Sender {
 
   async #limited(claimed: ClaimedRow, retryAfterMs: number): Promise<void> {
     const { row } = claimed;
-    // Invitations and uploads have limits of their own: they hold up their lane, not the whole account.
-    const own = row.kind === 'room' || row.kind === 'upload';
+    // Invitations and uploads have limits of their own, much longer than that on messages, which the making of a room
+    // counts against too: they hold up their lane, not the whole account.
+    const own =
+      (row.kind === 'room' || row.kind === 'upload') && retryAfterMs > LONGEST_MESSAGE_LIMIT_MS;
     log.warn({ retryAfterMs, lane: row.lane, kind: row.kind }, 'the homeserver limits the bot');
     await unclaimRow(this.#options.database, claimed, own ? retryAfterMs : 0);
     if (own) return;

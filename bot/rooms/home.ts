@@ -4,7 +4,7 @@ import type { RoomId, UserId } from '../../core/ids.ts';
 import type { NomosClient } from '../matrix/client.ts';
 import { sortFailure } from '../matrix/errors.ts';
 import { persist } from '../matrix/retry.ts';
-import { addToSpace, findMadeRoom, inviteMissing, parentState, privateRoom } from './made-rooms.ts';
+import { childState, findMadeRoom, inviteMissing, parentState, privateRoom } from './made-rooms.ts';
 import { roomOfKind, saveRoom } from './room-state.ts';
 import { create } from './task-room.ts';
 
@@ -47,8 +47,9 @@ export async function ensureHome(options: HomeOptions): Promise<Home> {
     creation_content: { 'org.nomos': { home: 'lobby' } },
     initial_state: [parentState(spaceId, botUserId)],
   });
+  const path = `/_matrix/client/v3/rooms/${encodeURIComponent(spaceId)}/state/m.space.child/${encodeURIComponent(lobbyId)}`;
   await persist('putting the lobby into the Space', signal, () =>
-    addToSpace(client, spaceId, lobbyId, botUserId),
+    client.doRequest('PUT', path, null, childState(botUserId)),
   );
   return { spaceId, lobbyId };
 }

@@ -122,17 +122,7 @@ export function parentState(spaceId: RoomId, botUserId: UserId): Record<string, 
   };
 }
 
-/** Ties a room to the Space, from the Space's side. Doing it twice changes nothing. */
-export async function addToSpace(
-  client: NomosClient,
-  spaceId: RoomId,
-  roomId: RoomId,
-  botUserId: UserId,
-): Promise<void> {
-  await client.doRequest(
-    'PUT',
-    `/_matrix/client/v3/rooms/${encodeURIComponent(spaceId)}/state/m.space.child/${encodeURIComponent(roomId)}`,
-    null,
-    { via: [serverOf(botUserId)] },
-  );
+/** The content of `m.space.child`, which ties a room to the Space from the Space's side. */
+export function childState(botUserId: UserId): Record<string, unknown> {
+  return { via: [serverOf(botUserId)] };
 }

@@ -6,8 +6,9 @@ import type { NomosClient } from '../matrix/client.ts';
 import { markSent } from '../outbox/mark.ts';
 import type { ClaimedRow } from '../outbox/queue.ts';
 import { UnsendableError } from '../outbox/resolve.ts';
+import { setState } from '../outbox/room-rows.ts';
 import { rowContent } from '../outbox/rows.ts';
-import { addToSpace, findMadeRoom, inviteMissing, parentState, privateRoom } from './made-rooms.ts';
+import { childState, findMadeRoom, inviteMissing, parentState, privateRoom } from './made-rooms.ts';
 import { roomOfKind, saveRoom } from './room-state.ts';
 
 /** What making a room needs. */
@@ -56,8 +57,7 @@ export async function makeTaskRoom(claimed: ClaimedRow, options: MakeRoomOptions
     });
     await faultPoint('outbox.after_put');
   }
-  if (spaceId !== undefined) await addToSpace(client, spaceId, roomId, botUserId);
-  await writeDown(database, row.txnId, sessionId, roomId);
+  await writeDown(options, row.txnId, sessionId, roomId, spaceId);
 }
 
 /** Creates a room and gives its id. Throws what the homeserver answered. */
@@ -66,16 +66,26 @@ export async function create(client: NomosClient, body: Record<string, unknown>)
   return asId<RoomId>(createdShape.parse(answer).room_id);
 }
 
+/** The room is known from here on; its place in the Space is a row of its own, so that nothing waits for it. */
 async function writeDown(
-  database: Database,
+  { database, botUserId }: MakeRoomOptions,
   txnId: string,
   sessionId: SessionId,
   roomId: RoomId,
+  spaceId: RoomId | undefined,
 ): Promise<void> {
   await database.write(async (unit) => {
     if (!(await markSent(unit, txnId, null))) return;
     await unit.db.session.updateMany({ where: { id: sessionId, roomId: null }, data: { roomId } });
     await saveRoom(unit, roomId, { kind: 'task', sessionId, membership: 'join' });
+    if (spaceId !== undefined) {
+      await setState(unit, {
+        to: { room: spaceId },
+        eventType: 'm.space.child',
+        stateKey: roomId,
+        state: childState(botUserId),
+      });
+    }
     unit.emit({
       type: 'session.changed',
       sessionId,

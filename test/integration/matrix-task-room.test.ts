@@ -138,6 +138,35 @@ describe('a task’s room', () => {
     await proxy.close();
   });
 
+  test('R5: is made once when a limit comes between its making and its being written down', async () => {
+    const proxy = await HomeserverProxy.open(stage.homeserverUrl);
+    const bot = stage.start({ homeserverUrl: proxy.url });
+    await bot.ready;
+    let lost = false;
+    let limits = 0;
+    proxy.rule = (request) => {
+      if (request.path.endsWith('/createRoom') && !lost) {
+        lost = true;
+        return 'lose answer';
+      }
+      if (lost && request.path.endsWith('/members') && limits < 2) {
+        limits++;
+        return {
+          status: 429,
+          body: { errcode: 'M_LIMIT_EXCEEDED', error: 'Too many.', retry_after_ms: 200 },
+        };
+      }
+      return 'pass';
+    };
+    const { sessionId } = await openTaskWithRoom();
+    const roomId = await stage.operator.room('🔵 Check the disks');
+    await stage.operator.message(roomId, 'On it.');
+    expect(limits).toBe(2);
+    expect(await roomsOf(sessionId)).toEqual([roomId]);
+    await bot.stop();
+    await proxy.close();
+  });
+
   test('R10: a limit on invitations holds up this task alone', async () => {
     const proxy = await HomeserverProxy.open(stage.homeserverUrl);
     const bot = stage.start({ homeserverUrl: proxy.url });
