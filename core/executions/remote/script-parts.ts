@@ -51,7 +51,7 @@ spawn() {
 `;
 
 /**
- * Everything of session or group $p: \`left\` tells whether there is any of it, \`hit\` signals it, \`stop\` ends it and exits
+ * Everything of session or group $p: `left` tells whether there is any of it, `hit` signals it, `stop` ends it and exits
  * with 10 if that is proven, 11 if something is left. A zombie is not left: it only waits to be counted. `halt` tells the main
  * shell, which waits for the command, that its end is not its own, then stops it; `timer` halts after $1 milliseconds.
  */
