@@ -40,7 +40,12 @@ export function classify(command: string, declared?: Risk): Verdict {
 
 function examine(command: string): Finding[] {
   const bad = unreadable(command);
-  const session: Session = { registry: ruleFor, commands: 0, directories: new Set(['~']), suspected: new Map() };
+  const session: Session = {
+    registry: ruleFor,
+    commands: 0,
+    directories: new Set(['~']),
+    suspected: new Map(),
+  };
   try {
     const findings = walkSource(command.replaceAll('\0', ' '), session);
     return bad ? [changes(bad), ...findings] : findings;

@@ -212,8 +212,8 @@ export class NomosWorld implements AsyncDisposable {
         eventId: edited ?? event.event_id,
         kind: before?.kind ?? tags?.kind ?? '',
         card: before?.card ?? tags?.card ?? '',
-        body: String(content['body'] ?? ''),
-        html: String(content['formatted_body'] ?? ''),
+        body: text(content['body']),
+        html: text(content['formatted_body']),
         thread: before?.thread ?? relation(event, 'm.thread'),
         mentions:
           (event.content['m.mentions'] as { user_ids?: string[] } | undefined)?.user_ids ??
@@ -305,4 +305,8 @@ function relation(event: RawEvent, type: string): string | undefined {
     | { rel_type?: string; event_id?: string }
     | undefined;
   return related?.rel_type === type ? related.event_id : undefined;
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
