@@ -91,7 +91,7 @@ export const WRITES: readonly string[] = [
   'systemctl restart nginx',
   'apt-get install -y nginx',
   'docker restart web',
-  "awk 'BEGIN{system(\"id\")}'",
+  'awk \'BEGIN{system("id")}\'',
   'curl -o /tmp/f https://example.org',
   'git commit -m x',
   '/tmp/program',

@@ -267,17 +267,16 @@ export const containers: Table = {
     read: { 'status global-status version': reads('--machine-readable') },
     danger: [[/(^| )destroy( |$)/, 'deletes machines']],
   }),
-  ...each(
-    'terraform tofu pulumi',
-    verbs({
-      globals: '=chdir: =version --version',
-      read: { version: reads('=json'), '': reads('') },
-      danger: [
+  // Even `terraform version` asks its maker for news and writes down the answer.
+  ...each('terraform tofu pulumi', {
+    check: (call) => [
+      ...dangerFindings(call, [
         [
           /(^| )(destroy|apply .*-destroy|state rm|workspace delete)( |$)/,
           'destroys what it manages',
         ],
-      ],
-    }),
-  ),
+      ]),
+      changes(`${call.name} writes its own state`),
+    ],
+  }),
 };

@@ -121,6 +121,10 @@ const sqlite: Check = (call, shell) => {
   const found = problems('sqlite3', read);
   if (has(read, '--version')) return found;
   const [database, ...commands] = read.operands;
+  // A database that is not there is made, and a journal that was left is played back, unless it is opened for reading only.
+  const reads =
+    has(read, '--readonly') || /[?&](mode=ro|immutable=1)\b/.test(database?.value ?? '');
+  if (!reads) found.push(changes('sqlite3 without -readonly may make or repair the database'));
   if (!database || commands.length === 0)
     return [...found, ...files(call, shell), ...fromInput(call, dot)];
   return [

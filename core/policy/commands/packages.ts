@@ -223,17 +223,14 @@ export const packages: Table = {
     'pipx uv',
     verbs({ read: { list: reads('--short --json'), '': reads('--version -V') }, inert: true }),
   ),
-  ...each(
-    'npm pnpm yarn',
-    verbs({
-      globals: '--version -v',
-      read: {
-        'list ls ll outdated view info show why root prefix': SHOW,
-        '': reads('--version -v'),
-      },
-      inert: true,
-    }),
-  ),
+  // npm writes a log of every call below the home directory, also of those that only list.
+  ...each('npm pnpm yarn', {
+    check: (call) =>
+      /^(--version|-v)$/.test(words(call))
+        ? []
+        : [changes(`${call.name} writes its logs or changes packages`)],
+    inert: true,
+  }),
   gem: verbs({
     read: {
       'list environment specification': reads('-lard --local --all --versions'),

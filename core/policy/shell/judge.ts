@@ -148,14 +148,15 @@ export abstract class Judge extends Scope implements Shell {
     const trusted = path === name || SYSTEM_DIRECTORY.test(path);
     const strange = trusted ? [] : [changes(`${shown(path)} is not in a system directory`)];
     const call: Call = { name, args: rest, input };
-    const found = [...rule.check(call, this), ...this.shownEnvironment(name)];
+    const found = [...rule.check(call, this), ...this.shownEnvironment(call)];
     const searched = found.length > 0 && !rule.inert && !found.some(isDestructive);
     return [...strange, ...found, ...(searched ? this.suspectWords(rest) : [])];
   }
 
-  /** The environment of a container holds its passwords. */
-  private shownEnvironment(name: string): Finding[] {
-    return this.foreign && /^(env|printenv|export|declare|set)$/.test(name)
+  /** The environment of a container holds its passwords. `env` shows it only when it runs nothing. */
+  private shownEnvironment({ name, args }: Call): Finding[] {
+    const runs = name === 'env' && args.some((arg) => !/^-|=/.test(arg.value));
+    return this.foreign && !runs && /^(env|printenv|export|declare|set)$/.test(name)
       ? [changes(`${name} shows the environment of a container, which may hold passwords`)]
       : [];
   }

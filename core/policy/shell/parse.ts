@@ -2,10 +2,10 @@
  * The door to the shell grammar: the only file that imports `unbash`. It hands out the tree and says whether all of the source
  * was understood; what was not is never read-only (P2).
  */
-import { parse as parseBash } from 'unbash';
-import type { ParsedScript } from 'unbash';
+import { forEachChild, parse as parseBash } from 'unbash';
+import type { ParsedScript, SyntaxNode } from 'unbash';
 
-export { forEachChild } from 'unbash';
+export { forEachChild };
 export type {
   ArithmeticExpression,
   Assignment,
@@ -38,7 +38,10 @@ export interface Parsed {
 /** Parses Bash source. Never throws; the tree of faulty source is partial. */
 export function parseShell(source: string): Parsed {
   const script = parseBash(source);
-  return { script, fault: script.errors?.[0]?.message ?? leftover(source, script) };
+  return {
+    script,
+    fault: script.errors?.[0]?.message ?? leftover(source, script) ?? between(script, source),
+  };
 }
 
 /**
@@ -55,4 +58,26 @@ function leftover(source: string, script: ParsedScript): string | undefined {
   return /^[\s;&]*$/.test(rest)
     ? undefined
     : `unexpected ${JSON.stringify(rest.trim().slice(0, 20))}`;
+}
+
+/**
+ * Text between the words of a command that is not blank. The grammar passes over a parenthesis there (`kubectl( get`), which Bash
+ * refuses. Scripts in backticks count from their own source.
+ */
+function between(node: SyntaxNode, source: string): string | undefined {
+  const text = node.type === 'Script' ? (node.source ?? source) : source;
+  if (node.type === 'Command') {
+    const items = [...node.prefix, ...(node.name ? [node.name] : []), ...node.suffix];
+    let end = node.pos;
+    for (const item of items) {
+      const gap = text.slice(end, item.pos);
+      if (!/^(\s|\\\n)*$/.test(gap)) return `unexpected ${JSON.stringify(gap.trim())}`;
+      end = item.end;
+    }
+  }
+  let found: string | undefined;
+  forEachChild(node, (child) => {
+    found ??= between(child, text);
+  });
+  return found;
 }

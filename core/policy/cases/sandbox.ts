@@ -1,0 +1,120 @@
+/**
+ * A throw-away world for commands: its own mount, process and network namespaces, the machine's root below an overlay in memory,
+ * a read-only /proc, an empty /dev, few capabilities, a time limit. What a command changes lands in the overlay and is seen.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PINNED_ENV } from '../environment.ts';
+
+const NAMESPACES = [
+  '--mount',
+  '--pid',
+  '--net',
+  '--ipc',
+  '--uts',
+  '--fork',
+  '--kill-child',
+  '--propagation',
+  'private',
+];
+
+/** Why there can be no sandbox here; undefined when there can. */
+export function sandboxMissing(): string | undefined {
+  const tried = spawnSync(
+    'unshare',
+    [...NAMESPACES, 'sh', '-c', 'command -v setpriv chroot timeout >/dev/null'],
+    { encoding: 'utf8' },
+  );
+  if (tried.error) return `no unshare: ${tried.error.message}`;
+  return tried.status === 0 ? undefined : `namespaces are not allowed here: ${tried.stderr.trim()}`;
+}
+
+/** Makes the world and starts the runner inside it, with the pinned environment and few capabilities. */
+const DRIVER = String.raw`
+set -eu
+world=$1; runner=$2; shift 2
+mount -t tmpfs none "$world"
+mkdir "$world/upper" "$world/work" "$world/root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$world/upper,workdir=$world/work" "$world/root"
+cd "$world/root"
+rm -rf srv; mkdir -p srv/d .changed
+for f in a b c.txt d/e; do printf 'one 1\ntwo 2\nthree 3\n' > "srv/$f"; done
+mount --bind -o ro "$world/upper" .changed
+mount -t proc -o ro none proc
+mount -t tmpfs none dev
+mknod -m 666 dev/null c 1 3; mknod -m 666 dev/zero c 1 5; mknod -m 666 dev/urandom c 1 9
+ln -s /proc/self/fd dev/fd; ln -s fd/0 dev/stdin; ln -s fd/1 dev/stdout; ln -s fd/2 dev/stderr
+exec chroot . /usr/bin/setpriv --no-new-privs --inh-caps=-all \
+  --bounding-set=-all,+dac_override,+chown,+fowner,+fsetid,+kill \
+  /usr/bin/env -i -C /srv "$@" /bin/bash --noprofile --norc -c "$runner"
+`;
+
+/** Runs each command that comes in and says its place and what changed. /tmp itself may change: programs keep scratch files there. */
+const RUNNER = String.raw`
+state() { find /.changed -mindepth 1 -not -path /.changed/tmp -printf '%P %y %s %i %T@ %m\n'; }
+before=$(state)
+number=0
+while IFS= read -r -d '' command; do
+  timeout -s KILL 3 bash --noprofile --norc -c "$command" </dev/null >/dev/null 2>&1
+  after=$(state)
+  if [ "$after" != "$before" ]; then
+    changed=$(diff <(echo "$before" | sort) <(echo "$after" | sort) | sed -n 's/^[<>] \([^ ]*\).*/\1/p' | sort -u | tr '\n' ' ')
+    printf '%s\t%s\n' "$number" "$changed"
+    before=$after
+  fi
+  number=$((number + 1))
+done
+printf 'end\t%s\n' "$number"
+`;
+
+/** Runs commands one after another in one sandbox. The answer: what each changed, by its place; nothing for most. */
+export async function changesIn(commands: readonly string[]): Promise<Map<number, string>> {
+  const world = mkdtempSync(join(tmpdir(), 'nomos-sandbox-'));
+  try {
+    const environment = Object.entries({
+      ...PINNED_ENV,
+      HOME: '/root',
+      USER: 'root',
+      LOGNAME: 'root',
+    });
+    const child = spawn(
+      'unshare',
+      [
+        ...NAMESPACES,
+        'bash',
+        '-c',
+        DRIVER,
+        'driver',
+        world,
+        RUNNER,
+        ...environment.map(([name, value]) => `${name}=${value}`),
+      ],
+      {
+        stdio: ['pipe', 'pipe', 'pipe'],
+      },
+    );
+    child.stdin.on('error', () => undefined); // the driver ended early; its own words follow below
+    child.stdin.end(commands.map((command) => `${command}\0`).join(''));
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const lines = out
+      .trim()
+      .split('\n')
+      .map((line) => line.split('\t'));
+    if (lines.at(-1)?.[0] !== 'end' || Number(lines.at(-1)?.[1]) !== commands.length) {
+      throw new Error(`the sandbox ended early: ${err}`);
+    }
+    return new Map(
+      lines.slice(0, -1).map(([at = '', changed = '']) => [Number(at), changed.trim()]),
+    );
+  } finally {
+    rmSync(world, { recursive: true, force: true });
+  }
+}
+
+async function text(stream: AsyncIterable<unknown>): Promise<string> {
+  let all = '';
+  for await (const chunk of stream) all += String(chunk);
+  return all;
+}
