@@ -1,48 +1,78 @@
 import { existsSync } from 'node:fs';
-import { runIntent } from './approvals/intent-cli.ts';
-import { auditCommand } from './cli/audit.ts';
 import { EXIT, UsageError, type Command, type CommandIo } from './cli/command.ts';
-import { doctorCommand } from './cli/doctor/command.ts';
-import { migrateCommand } from './cli/migrate.ts';
-import { seedCommand } from './cli/seed.ts';
-import { startCommand } from './cli/start.ts';
-import { tokenCommand } from './cli/token.ts';
 import { NomosError } from './errors.ts';
-import { runClassify } from './policy/classify-cli.ts';
 import { VERSION } from './version.ts';
 
-const COMMANDS: readonly Command[] = [
-  startCommand,
-  doctorCommand,
-  migrateCommand,
-  seedCommand,
-  tokenCommand,
-  auditCommand,
+/** A command as `--help` lists it. Its code is loaded only when it is called: most need a small part of the program. */
+interface Entry {
+  name: string;
+  summary: string;
+  load(): Promise<Command>;
+}
+
+const COMMANDS: readonly Entry[] = [
+  {
+    name: 'start',
+    summary: 'run the bot, the jobs and the API',
+    load: async () => (await import('./cli/start.ts')).startCommand,
+  },
+  {
+    name: 'doctor',
+    summary: 'check the configuration and all that it names',
+    load: async () => (await import('./cli/doctor/command.ts')).doctorCommand,
+  },
+  {
+    name: 'migrate',
+    summary: 'bring the database up to this version',
+    load: async () => (await import('./cli/migrate.ts')).migrateCommand,
+  },
+  {
+    name: 'seed',
+    summary: 'load the ontology and the inventory',
+    load: async () => (await import('./cli/seed.ts')).seedCommand,
+  },
+  {
+    name: 'token',
+    summary: 'make, list and revoke tokens for the API',
+    load: async () => (await import('./cli/token.ts')).tokenCommand,
+  },
+  {
+    name: 'audit',
+    summary: 'check that the audit log was not changed',
+    load: async () => (await import('./cli/audit.ts')).auditCommand,
+  },
   {
     name: 'classify',
     summary: 'say what class a command is, and why',
-    usage: '',
-    run: runClassify,
+    load: async () => {
+      const { runClassify } = await import('./policy/classify-cli.ts');
+      return { name: 'classify', usage: '', run: runClassify };
+    },
   },
   {
     name: 'intent',
     summary: 'say whether words approve, confirm or deny',
-    usage: '',
-    run: runIntent,
+    load: async () => {
+      const { runIntent } = await import('./approvals/intent-cli.ts');
+      return { name: 'intent', usage: '', run: runIntent };
+    },
   },
   {
     name: 'version',
     summary: 'print the version',
-    usage: 'nomos version',
-    async run(_argv, io) {
-      io.stdout.write(`${VERSION}\n`);
-      return EXIT.ok;
-    },
+    load: async () => ({
+      name: 'version',
+      usage: 'nomos version',
+      async run(_argv, io) {
+        io.stdout.write(`${VERSION}\n`);
+        return EXIT.ok;
+      },
+    }),
   },
 ];
 
 function help(): string {
-  const rows = COMMANDS.map((command) => `  ${command.name.padEnd(10)}${command.summary}`);
+  const rows = COMMANDS.map((entry) => `  ${entry.name.padEnd(10)}${entry.summary}`);
   return `nomos ${VERSION}: a Matrix bot that runs a fleet together with its operator\n\n${rows.join('\n')}\n\nnomos COMMAND --help says more. Options come from the environment: docs/configuration.md.\n`;
 }
 
@@ -53,12 +83,14 @@ export async function main(argv: readonly string[], io: CommandIo): Promise<numb
     io.stdout.write(help());
     return name === undefined ? EXIT.usage : EXIT.ok;
   }
-  const command = COMMANDS.find((candidate) => candidate.name === name);
-  if (command === undefined) {
+  const entry = COMMANDS.find((candidate) => candidate.name === name);
+  if (entry === undefined) {
     io.stderr.write(`nomos: there is no command "${name}".\n\n${help()}`);
     return EXIT.usage;
   }
-  if (command.usage !== '' && rest.includes('--help')) {
+  const command = await entry.load();
+  // A command without a usage of its own answers --help by itself.
+  if (command.usage !== '' && (rest.includes('--help') || rest.includes('-h'))) {
     io.stdout.write(`${command.usage}\n`);
     return EXIT.ok;
   }

@@ -105,6 +105,6 @@ export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof NomosError) return error.code === 'database_unreachable';
   const code = 'code' in error ? String(error.code) : '';
-  const fromDatabase = error.name.startsWith('Prisma') || error.name.startsWith('DriverAdapter');
-  return AWAY_CODES.has(code) || (fromDatabase && AWAY.test(error.message));
+  // The API connects to nothing else, so that these words can only be about the database.
+  return AWAY_CODES.has(code) || AWAY.test(error.message);
 }

@@ -67,7 +67,7 @@ function writeCursor(last: SessionListing): string {
 
 /** The moment is kept in milliseconds, as the column is, so that the comparison is exact. */
 function readCursor(given: string): { atMs: number; id: string } {
-  const [, atMs, id] = /^(\d{1,15})_(.+)$/.exec(given) ?? [];
+  const [, atMs, id] = /^(\d{1,16})_(.+)$/.exec(given) ?? [];
   if (atMs === undefined || id === undefined || Number(atMs) > LAST_MS || !isRowId(id)) {
     throw new ApiError('request_invalid', 'before: is not the "next" of an earlier page');
   }

@@ -6,7 +6,6 @@ import { withDatabase } from './connect.ts';
 /** `nomos audit verify`. */
 export const auditCommand: Command = {
   name: 'audit',
-  summary: 'check that the audit log was not changed',
   usage: `nomos audit verify [--json]
 
 Reads the audit log from its first entry to its last: each must have the hash of its own content and carry the hash of the one

@@ -5,11 +5,10 @@ export interface CommandIo {
   stderr: { write(text: string): unknown };
 }
 
-/** One command of `nomos`: the list in `--help` and the dispatch come from this statement. */
+/** One command of `nomos`. */
 export interface Command {
   name: string;
-  summary: string;
-  /** What `nomos <name> --help` prints. */
+  /** What `nomos <name> --help` prints; empty when the command prints it by itself. */
   usage: string;
   /** Runs it and gives the exit code: 0 done, 1 it failed, 2 it was called wrongly. */
   run(argv: string[], io: CommandIo): Promise<number>;

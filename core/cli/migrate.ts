@@ -6,7 +6,6 @@ import { EXIT, type Command } from './command.ts';
 /** `nomos migrate`. */
 export const migrateCommand: Command = {
   name: 'migrate',
-  summary: 'bring the database up to this version',
   usage:
     'nomos migrate [--json]\n\nApplies the missing migrations to DATABASE_URL. Safe to run at any time.',
   async run(argv, io) {

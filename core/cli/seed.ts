@@ -7,7 +7,6 @@ import { EXIT, type Command } from './command.ts';
 /** `nomos seed`. */
 export const seedCommand: Command = {
   name: 'seed',
-  summary: 'load the ontology and the inventory',
   usage:
     'nomos seed [--json]\n\nLoads NOMOS_ONTOLOGY and NOMOS_INVENTORY into the database. Loading twice changes nothing; what the\nagent learned is kept; what vanished from the file is reported, not deleted.',
   async run(argv, io) {

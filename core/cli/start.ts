@@ -6,7 +6,6 @@ import { EXIT, UsageError, type Command } from './command.ts';
 /** `nomos start`. */
 export const startCommand: Command = {
   name: 'start',
-  summary: 'run the bot, the jobs and the API',
   usage: `nomos start [--role bot,jobs,api]
 
 Runs all roles in one process, or only those that are named. Ends on SIGTERM or SIGINT; commands that run on a target are

@@ -8,7 +8,6 @@ import { withDatabase } from './connect.ts';
 /** `nomos token create|list|revoke`. */
 export const tokenCommand: Command = {
   name: 'token',
-  summary: 'make, list and revoke tokens for the API',
   usage: `nomos token create NAME [--scopes ${SCOPES.join(',')}] [--operator @ann:example.org] [--json]
 nomos token list [--json]
 nomos token revoke NAME [--json]

@@ -13,7 +13,6 @@ const MARKS: Readonly<Record<State, string>> = {
 /** `nomos doctor`. */
 export const doctorCommand: Command = {
   name: 'doctor',
-  summary: 'check the configuration and all that it names',
   usage: `nomos doctor [--json]
 
 Looks at each piece of the configuration as a start would use it: settings, database, Redis, homeserver and account, model,
