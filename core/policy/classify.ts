@@ -45,6 +45,7 @@ function examine(command: string): Finding[] {
     commands: 0,
     directories: new Set(['~']),
     suspected: new Map(),
+    written: new Map(),
   };
   try {
     const findings = walkSource(command.replaceAll('\0', ' '), session);

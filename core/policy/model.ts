@@ -65,6 +65,8 @@ export interface Shell {
   suspect(texts: readonly string[]): Finding[];
   /** The same walk inside a container or guest, whose environment may hold passwords. */
   inside(): Shell;
+  /** Texts that the command wrote to a file before. */
+  written(path: string): readonly string[];
   /** Directories that relative paths may be relative to. */
   readonly directories: ReadonlySet<string>;
   /** Adds a directory that the command goes to. */

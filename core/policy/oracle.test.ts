@@ -41,6 +41,7 @@ function namesByWalk(source: string): Set<string> {
     commands: 0,
     directories: new Set(['~']),
     suspected: new Map(),
+    written: new Map(),
   });
   return seen;
 }

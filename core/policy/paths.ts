@@ -4,6 +4,7 @@ import type { Arg, Finding } from './model.ts';
 
 /** Keys whose reading is destructive (P4): who has read them once has them for ever. */
 const KEYS: readonly RegExp[] = [
+  /(^|[-_.\/])age[-_.]?keys?([-_.][^/]*)?$|(^|\/)keys?\.txt$/i,
   /(^|\/)(g?shadow|master\.passwd|opasswd|g?shadow-|spwd\.db|smbpasswd)$|(^|\/)etc\/g?shadow[^/]*$|(^|\/)g?shadow\.(bak|old|orig|dpkg-\w+)$/,
   /(^|\/)id_(rsa|dsa|ecdsa|ed25519|xmss)(_sk)?([^/]*)$(?<!\.pub)/,
   /(^|\/)identity$(?<=\.ssh\/identity)/,
@@ -35,6 +36,7 @@ const SECRETS: readonly RegExp[] = [
 
 /** What often holds passwords among other things: reading it waits for a person. */
 const PRIVATE: readonly RegExp[] = [
+  /(^|\/)\.?(secrets?|credentials?|vault)\//i,
   /(^|\/)(wp-config\.php|config\.php|settings\.local\.php|database\.yml|local_settings\.py|authkey|keyring|admin\.conf|\.viminfo|\.lesshst)$/,
   /(^|\/)\.(gnupg|kube|docker|ssh)(\/|$)(?!(config|authorized_keys|known_hosts)([^/]*)$)(?!.*\.pub$)/,
   /(^|[\/._-])(secrets?|credentials?|passwords?|api[-_]?keys?|vault)([._-][^/]*)?$/i,
@@ -175,7 +177,8 @@ function readingPath(path: string, arg: Arg): Finding[] {
   const open = clean.includes(HOLE) || arg.glob;
   const wide = /^\.?\.?\/?\*\*\//.test(path);
   const direct = secrecyOf(clean);
-  const hit = direct ?? (open ? globHits(clean, arg) : undefined);
+  const wider = open ? globHits(clean, arg) : undefined;
+  const hit = [direct, wider].includes('key') ? 'key' : (direct ?? wider);
   if (hit && wide) return [changes(`may read passwords or keys: ${shown(path)}`)];
   if (hit === 'key') return [destroys(`reads a private key or password file: ${shown(path)}`)];
   if (hit === 'secret')

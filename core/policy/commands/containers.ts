@@ -1,6 +1,7 @@
 /** Containers and virtual machines: Docker and its kin, LXC, libvirt. */
-import { changes, endless, shown } from '../model.ts';
+import { changes, destroys, endless, shown } from '../model.ts';
 import type { Arg, Check, Rule } from '../model.ts';
+import { secrecyOf } from '../paths.ts';
 import { best } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { dangerFindings, each, ids, problems, reads, verbs } from './rules.ts';
@@ -73,6 +74,17 @@ export const execIn = (spec: string = EXEC): Rule => ({
 /** A new container runs whatever it is given, with whatever is mounted. */
 const run: Rule = {
   check: (call, shell) => [
+    ...call.args
+      .map(
+        (arg) =>
+          best(arg)
+            .replace(/^.*?(src|source)=([^,]*).*$|^--?[a-z]+=/, '$2')
+            .split(':')[0] as string,
+      )
+      .filter((path) => path.startsWith('/') && secrecyOf(path) === 'key')
+      .map((path) =>
+        destroys(`${call.name} hands a private key or password file in: ${shown(path)}`),
+      ),
     changes(`${call.name} starts a container`),
     ...shell.suspect(call.args.map(best)),
     ...shell.suspect([call.input.texts.join('\n')]),

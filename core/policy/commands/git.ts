@@ -1,7 +1,7 @@
 /** git: its reading verbs, without the options that run programs, write files or change settings. */
 import { changes, shown } from '../model.ts';
-import type { Check, Finding, Rule, Shell } from '../model.ts';
-import { best, operandsOf } from './lenient.ts';
+import type { Call, Check, Finding, Rule, Shell } from '../model.ts';
+import { best } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
 import { dangerFindings, problems, reads, readsFile } from './rules.ts';
@@ -216,28 +216,24 @@ const git: Check = (call, shell) => {
   const name = verb?.value ?? '';
   const danger = dangerFindings(call, DANGERS);
   const rule = Object.hasOwn(RO, name) ? RO[name] : undefined;
-  if (!rule) {
-    const run = RUNS.test(name) ? shell.suspect(operandsOf({ ...call, args: rest }).map(best)) : [];
-    const options = call.args
-      .map(best)
-      .filter((word) =>
-        /^--(upload-pack|receive-pack|exec|ext-diff|extcmd|cmd)|^-[xu]|^ext::/.test(word),
-      )
-      .map((word) => word.replace(/^[^= ]*[= ]|^ext::/, ''));
-    return [
-      ...danger,
-      ...found,
-      changes(`git ${shown(name)} is not known to only read`),
-      ...run,
-      ...shell.suspect(options),
-    ];
-  }
-  return [
-    ...danger,
-    ...found,
-    ...rule.check({ ...call, name: `git ${name}`.trim(), args: rest }, shell),
-  ];
+  const own = rule
+    ? rule.check({ ...call, name: `git ${name}`.trim(), args: rest }, shell)
+    : [changes(`git ${shown(name)} is not known to only read`)];
+  return [...danger, ...found, ...own, ...(own.length > 0 ? runBy(name, call, shell) : [])];
 };
+
+/** Danger in the commands that some verbs and options of git are given to run. */
+function runBy(name: string, call: Call, shell: Shell): Finding[] {
+  const words = call.args.map(best);
+  const texts = RUNS.test(name) ? [...words, words.slice(words.indexOf(name) + 2).join(' ')] : [];
+  const options = call.args
+    .map(best)
+    .filter((word) =>
+      /^--(upload-pack|receive-pack|exec|ext-diff|extcmd|cmd)|^-[xu]|^ext::/.test(word),
+    )
+    .map((word) => word.replace(/^[^= ]*[= ]|^ext::/, ''));
+  return shell.suspect([...texts, ...options]);
+}
 
 function settings(read: Options, shell: Shell): Finding[] {
   return valuesOf(read, '-c')

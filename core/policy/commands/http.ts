@@ -1,6 +1,6 @@
 /** curl and wget: a plain fetch only reads; everything that sends, stores or runs does not. */
 import { changes, shown } from '../model.ts';
-import type { Check, Finding } from '../model.ts';
+import type { Call, Check, Finding, Shell } from '../model.ts';
 import { best } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
@@ -27,15 +27,18 @@ const curl: Check = (call, shell) => {
         ? []
         : [changes(`curl talks to the socket ${shown(socket)}`)]),
     );
-  const secrets = call.args.flatMap((arg) =>
-    /@|^file:/i.test(best(arg))
-      ? readsFile({ ...arg, value: best(arg).replace(/^.*?@|^file:\/\//i, '') }, shell).filter(
-          (finding) => finding.risk === 'destructive',
-        )
-      : [],
-  );
+  const secrets = secretsSent(call, shell);
   return [...found, ...urls.flatMap((url) => urlFindings(url, shell)), ...secrets];
 };
+
+/** Private keys and password files among the files that a call sends. */
+function secretsSent(call: Call, shell: Shell): Finding[] {
+  return call.args
+    .map((arg) => ({ ...arg, value: best(arg).replace(/^.*?[@=<](?=[/~.\w])|^file:\/\//i, '') }))
+    .filter((arg) => /[/~.]/.test(arg.value) && !/^https?:/i.test(arg.value))
+    .flatMap((arg) => readsFile(arg, shell))
+    .filter((finding) => finding.risk === 'destructive');
+}
 
 function sent(read: Options, words: readonly string[]): Finding[] {
   const headers = valuesOf(
@@ -124,7 +127,11 @@ const wget: Check = (call, shell) => {
   for (const header of valuesOf(read, '--header', '-U', '--user-agent'))
     if (/\0/.test(header.value)) found.push(changes('wget sends what is only known at run time'));
   if (!nowhere) found.push(changes('wget writes a file'));
-  return [...found, ...read.operands.flatMap((url) => urlFindings(url, shell))];
+  return [
+    ...found,
+    ...read.operands.flatMap((url) => urlFindings(url, shell)),
+    ...secretsSent(call, shell),
+  ];
 };
 
 export const http: Table = {

@@ -1,6 +1,7 @@
 /** Certificates and keys: what is public may be read, what touches a private key may not. */
-import { changes, isKnown, shown } from '../model.ts';
+import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Check } from '../model.ts';
+import { best } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { each, problems, reads, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -39,6 +40,17 @@ const OPENSSL: Readonly<Record<string, string>> = {
 };
 
 export const keys: Table = {
+  ...each('gpg gpg2', {
+    check: (call) => {
+      const text = call.args.map(best).join(' ');
+      if (/--export-secret/.test(text)) return [destroys(`${call.name} gives away private keys`)];
+      return /^(--version|(-k|--list-keys|--list-public-keys)( --no-auto-check-trustdb)?)$/.test(
+        text,
+      )
+        ? []
+        : [changes(`${call.name} uses or changes keys`)];
+    },
+  }),
   openssl: { check: openssl },
   'ssh-keygen': reads('-vB -l -f:@ -E: -F:', {
     operands: 'none',

@@ -48,7 +48,7 @@ const posixShell: Check = (call, shell) => {
       ...found,
       changes(`${call.name} runs the script ${shown(first)}`),
       ...readsFile(first, shell),
-      ...shell.suspect(call.input.texts),
+      ...shell.suspect([...call.input.texts, ...shell.written(first.value)]),
     ];
   }
   return [...found, ...fromInput(call, shell)];
@@ -141,7 +141,7 @@ const later =
 
 const source: Check = (call, shell) => [
   changes(`${call.name} runs the file ${shown(call.args[0] ?? '')}`),
-  ...shell.suspect(call.input.texts),
+  ...shell.suspect([...call.input.texts, ...shell.written(call.args[0]?.value ?? '')]),
 ];
 
 /** BusyBox and Toybox: the applet decides. */

@@ -293,6 +293,14 @@ export const wrappers: Table = {
     'strace ltrace perf valgrind script systemd-run systemd-inhibit dbus-run-session dumb-init tini catchsegv setarch linux32 linux64 capsh setpriv unshare bwrap firejail proot fakeroot faketime tsp nohup-run start-stop-daemon screen tmux byobu zellij daemonize s6-setuidgid chpst gosu su-exec runcon sg newgrp pkexec run0 systemd-nspawn torsocks proxychains proxychains4 ts detach entr inotifywait',
     {
       check: (call, shell) => [
+        ...shell
+          .argv(
+            call.args.filter(
+              (arg) => arg.value !== '--' && !/^--?(S|start|x|exec)$/.test(arg.value),
+            ),
+            NO_INPUT,
+          )
+          .filter((finding) => finding.risk === 'destructive'),
         changes(`${call.name} runs a command in its own way`),
         ...shell.suspect([...call.args.map((arg) => arg.value), ...call.input.texts]),
       ],

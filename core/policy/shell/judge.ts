@@ -1,6 +1,7 @@
 /** Judging one simple command: which program it is, what its table says, and what it would run in turn (P3). */
 import { changes, HOLE, isKnown, literal, NO_INPUT, shown } from '../model.ts';
 import type { Arg, Call, Finding, Input, Shell } from '../model.ts';
+import { patternOf } from '../paths.ts';
 import { dangerIn, decodings } from './literals.ts';
 import { MAX_PARSED_LENGTH } from './parse.ts';
 import type { SyntaxNode, Word } from './parse.ts';
@@ -14,6 +15,12 @@ const MAX_COMMANDS = 1500;
 const MAX_COMBINATIONS = 64;
 
 const SYSTEM_DIRECTORY = /^\/(usr\/(local\/)?)?s?bin\/([^/]+)$/;
+
+/** Programs that a pattern in place of a command is tried with. */
+const WRECKERS =
+  'rm dd mkfs mkfs.ext4 shred wipefs find fdisk sfdisk parted zfs zpool pct qm reboot shutdown halt poweroff chmod chown cat iptables docker kubectl psql lvremove'.split(
+    ' ',
+  );
 
 const isDestructive = (finding: Finding): boolean => finding.risk === 'destructive';
 
@@ -135,7 +142,7 @@ export abstract class Judge extends Scope implements Shell {
   private judge(first: Arg, rest: readonly Arg[], input: Input): Finding[] {
     if (!isKnown(first) || first.value === '') {
       const unknown = changes(`the command is only known at run time: ${shown(first)}`);
-      return [unknown, ...this.suspectWords(rest)];
+      return [unknown, ...this.suspectWords(rest), ...this.globbed(first, rest)];
     }
     const body = this.functions.get(first.value);
     if (body) return this.callFunction(first.value, body, rest, input);
@@ -143,7 +150,15 @@ export abstract class Judge extends Scope implements Shell {
     const name = path.split('/').at(-1) as string;
     const rule = this.session.registry(name);
     if (!rule) {
-      return [changes(`${shown(path)} is not known to be read-only`), ...this.suspectWords(rest)];
+      const known = this.suspect([
+        ...this.written(path),
+        ...this.written(path.replace(/^\.\//, '')),
+      ]);
+      return [
+        changes(`${shown(path)} is not known to be read-only`),
+        ...known,
+        ...this.suspectWords(rest),
+      ];
     }
     const trusted = path === name || SYSTEM_DIRECTORY.test(path);
     const strange = trusted ? [] : [changes(`${shown(path)} is not in a system directory`)];
@@ -153,9 +168,20 @@ export abstract class Judge extends Scope implements Shell {
     return [...strange, ...found, ...(searched ? this.suspectWords(rest) : [])];
   }
 
+  /** `/bin/r? -rf /`: a pattern may find a program that destroys. */
+  private globbed(first: Arg, rest: readonly Arg[]): Finding[] {
+    const last = first.value.split('/').at(-1) as string;
+    if (!first.glob || last.includes(HOLE) || !/[a-z]/.test(last)) return [];
+    const pattern = patternOf(last);
+    const names = WRECKERS.filter((name) => pattern.test(name));
+    return names.flatMap((name) => this.danger([literal(name), ...rest]));
+  }
+
   /** The environment of a container holds its passwords. `env` shows it only when it runs nothing. */
   private shownEnvironment({ name, args }: Call): Finding[] {
-    const runs = name === 'env' && args.some((arg) => !/^-|=/.test(arg.value));
+    const taken = /^(-u|-C|--unset|--chdir)$/;
+    const words = args.filter((_, at) => !taken.test(args[at - 1]?.value ?? ''));
+    const runs = name === 'env' && words.some((arg) => !/^-|=/.test(arg.value));
     return this.foreign && !runs && /^(env|printenv|export|declare|set)$/.test(name)
       ? [changes(`${name} shows the environment of a container, which may hold passwords`)]
       : [];

@@ -130,6 +130,10 @@ export function staticOutput(node: SyntaxNode, lookup: Lookup): string | undefin
         texts.filter((text, at) => at > 0 || !/^-[neE]+$/.test(text)).join(' '),
         texts[0]?.includes('e') ?? false,
       );
+    case 'which':
+    case 'type':
+    case 'command':
+      return texts.filter((text) => !text.startsWith('-')).at(-1);
     case 'printf':
       return printed(texts[0] === '--' ? texts.slice(1) : texts);
     case 'cat': {

@@ -57,6 +57,12 @@ function selectsFields(node: SyntaxNode): boolean {
 export function literalsOf(node: SyntaxNode, lookup: Lookup): string[] {
   const printed = staticOutput(node, lookup);
   const known = printed === undefined ? [] : [printed];
+  if (node.type === 'Script') {
+    return [...known, ...node.commands.flatMap((one) => literalsOf(one.command, lookup))];
+  }
+  if (node.type === 'Subshell' || node.type === 'BraceGroup') {
+    return [...known, ...node.body.commands.flatMap((one) => literalsOf(one.command, lookup))];
+  }
   if (node.type !== 'Command') return known;
   const words = node.suffix.filter((item) => item.type === 'Word');
   const texts = words

@@ -18,6 +18,8 @@ export interface Session {
   commands: number;
   /** Places that relative paths may start from. */
   directories: Set<string>;
+  /** Literal texts that went into files, by the file's path. */
+  written: Map<string, string[]>;
   /** Danger already looked for, by the text it was looked for in: nested wrappers look at the same text again and again. */
   suspected: Map<string, readonly Finding[]>;
 }
@@ -58,6 +60,10 @@ export class Scope implements Lookup {
     return this.session.directories;
   }
 
+  written(path: string): readonly string[] {
+    return this.session.written.get(path) ?? [];
+  }
+
   enter(directory: string): void {
     this.session.directories.add(directory);
   }
@@ -76,6 +82,10 @@ export class Scope implements Lookup {
   hole(name: string): HoleKind {
     if (OWN_IDS.test(name)) return { kind: 'id' };
     return this.values.get(name)?.hole ?? { kind: 'any' };
+  }
+
+  guess(name: string): string | undefined {
+    return this.values.get(name)?.guess;
   }
 
   positional(): readonly Arg[] | undefined {

@@ -14,6 +14,8 @@ export interface Known {
   texts: readonly string[];
   /** Set when some value is not plain text; `any` when nothing is known of it. */
   hole: HoleKind | undefined;
+  /** The likeliest of the values that are not plain text. */
+  guess: string | undefined;
 }
 
 /** The variables that a script sets. A name that is absent comes from outside. */
@@ -44,6 +46,7 @@ const SETTERS = new Set([
 interface Found {
   texts: Set<string>;
   hole: HoleKind | undefined;
+  guess: string | undefined;
 }
 
 interface Sources {
@@ -67,12 +70,13 @@ export function variablesOf(root: SyntaxNode, substitution: Lookup['substitution
     const lookup: Lookup = {
       variable: (name) => single(before.get(name)),
       hole: (name) => before.get(name)?.hole ?? ANY,
+      guess: (name) => before.get(name)?.guess,
       substitution,
       positional: () => undefined,
     };
     settled = new Map();
     for (const [name, entry] of found)
-      settled.set(name, { texts: new Set(entry.texts), hole: entry.hole });
+      settled.set(name, { texts: new Set(entry.texts), hole: entry.hole, guess: entry.guess });
     for (const loop of sources.loops) {
       if (!loop.words) note(settled, loop.name, undefined);
       else
@@ -90,7 +94,10 @@ export function variablesOf(root: SyntaxNode, substitution: Lookup['substitution
   }
   for (const entry of settled.values()) if (entry.texts.size > MAX_VALUES) entry.hole = ANY;
   return new Map(
-    [...settled].map(([name, entry]) => [name, { texts: [...entry.texts], hole: entry.hole }]),
+    [...settled].map(([name, entry]) => [
+      name,
+      { texts: [...entry.texts], hole: entry.hole, guess: entry.guess },
+    ]),
   );
 }
 
@@ -101,7 +108,10 @@ function single(entry: Found | undefined): string | undefined {
 function note(found: Map<string, Found>, name: string, arg: Arg | undefined): void {
   const entry = entryOf(found, name);
   if (arg && isKnown(arg)) entry.texts.add(arg.value);
-  else entry.hole = entry.hole?.kind === 'any' ? ANY : kindOf(arg);
+  else {
+    entry.hole = entry.hole?.kind === 'any' ? ANY : kindOf(arg);
+    entry.guess = arg?.guess ?? entry.guess;
+  }
 }
 
 /** A word of nothing but id holes and letters is an id; one that is a single hole of paths keeps its patterns. */
@@ -116,7 +126,7 @@ function kindOf(arg: Arg | undefined): HoleKind {
 }
 
 function entryOf(found: Map<string, Found>, name: string): Found {
-  const entry = found.get(name) ?? { texts: new Set<string>(), hole: undefined };
+  const entry = found.get(name) ?? { texts: new Set<string>(), hole: undefined, guess: undefined };
   found.set(name, entry);
   return entry;
 }

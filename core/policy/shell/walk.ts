@@ -24,9 +24,16 @@ export function walkSource(source: string, session: Session, input: Input = NO_I
   return walk.findings;
 }
 
+/** Files whose text runs later. */
+const LATER =
+  /^\/etc\/(cron|systemd|init|rc|profile|bash|update-motd|network\/if-|ppp)|\/(\.bashrc|\.profile|\.bash_profile|\.zshrc|authorized_keys)$|^\/var\/spool\/cron|^\/(usr\/)?lib\/systemd/;
+
 type Node<Type extends SyntaxNode['type']> = Extract<SyntaxNode, { type: Type }>;
 
 class Walk extends Judge {
+  /** Literal texts that process substitutions hand to the command at hand. */
+  private feeds: string[] = [];
+
   protected fork(depth: number, parameters: readonly Arg[] | undefined, input: Input): Walk {
     return new Walk(this.session, depth, parameters, input);
   }
@@ -193,6 +200,7 @@ class Walk extends Judge {
         return this.substituted(part.script);
       case 'ProcessSubstitution':
         if (part.operator === '>') this.note(changes('writes into a process substitution'));
+        if (part.script) this.feeds.push(...literalsOf(part.script, this));
         return this.substituted(part.script);
       case 'DoubleQuoted':
       case 'LocaleString':
@@ -242,6 +250,8 @@ class Walk extends Judge {
 
   private command(command: Command): void {
     const before = this.input;
+    const feeds = this.feeds;
+    this.feeds = [];
     const name = command.name?.value;
     for (const item of command.prefix) {
       if (item.type !== 'Assignment') this.redirect(item);
@@ -261,11 +271,37 @@ class Walk extends Judge {
         words.push({ ...item, type: 'Word', value: item.text });
       } else this.redirect(item);
     }
+    if (/^"?\$\{?0\}?"?$/.test(command.name?.text ?? ''))
+      this.note(destroys('fork bomb: the script starts itself'));
     if (isComputed(command.name))
       this.note(changes(`the command is computed: ${shown(command.name?.text ?? '')}`));
     for (const word of words) this.word(word);
+    if (this.feeds.length > 0) {
+      this.input = { ...this.input, texts: [...this.input.texts, ...this.feeds] };
+    }
+    this.remember(command);
     if (words.length > 0) this.combinations(words);
     this.input = before;
+    this.feeds = feeds;
+  }
+
+  /** Remembers what is written to which file; what is written to where commands are kept for later is looked at. */
+  private remember(command: Command): void {
+    const files = command.redirects.flatMap((redirect) =>
+      redirect.type === 'Redirect' && redirect.target && />/.test(redirect.operator)
+        ? [readText(redirect.target, this).value]
+        : [],
+    );
+    for (const file of files) {
+      const texts = literalsOf(command, this);
+      this.session.written.set(file, [...this.written(file), ...texts]);
+      if (!LATER.test(file)) continue;
+      const lines = texts.flatMap((text) => text.split('\n'));
+      const bare = lines.map((line) =>
+        line.replace(/^\s*(@\w+|([\d*,/-]+\s+){5})\s*(\w+\s+)?/, ''),
+      );
+      this.note(...this.suspect([...bare, ...lines.map((line) => line.replace(/^\w+=-?/, ''))]));
+    }
   }
 
   /** What an assignment runs, and what it may hold for later: `PAGER='rm -rf /' man x`. */

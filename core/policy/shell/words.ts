@@ -3,7 +3,7 @@ import { HOLE, literal, unknownArg } from '../model.ts';
 import type { Arg, HoleKind } from '../model.ts';
 import { expandBraces } from './braces.ts';
 import { parseShell } from './parse.ts';
-import type { ParsedScript, Word, WordPart } from './parse.ts';
+import type { ParameterOperation, ParsedScript, Word, WordPart } from './parse.ts';
 
 /** What the walk knows while it reads words. */
 export interface Lookup {
@@ -11,6 +11,8 @@ export interface Lookup {
   variable(name: string): string | undefined;
   /** What is known of a variable whose value is not. */
   hole(name: string): HoleKind;
+  /** The likeliest value of a variable whose value is not known. */
+  guess(name: string): string | undefined;
   /** What is known of a substitution's output. */
   substitution(script: ParsedScript): { hole: HoleKind; guess: string | undefined };
   /** The words of `$@`, when known. */
@@ -148,7 +150,7 @@ function parameter(name: string, quoted: boolean, lookup: Lookup, into: Building
   const value = lookup.variable(name);
   if (value === undefined) {
     if (/^[#?$!]$/.test(name)) hole(ID, false, '0', into);
-    else hole(lookup.hole(name), !quoted, name === 'IFS' ? ' ' : '', into);
+    else hole(lookup.hole(name), !quoted, lookup.guess(name) ?? (name === 'IFS' ? ' ' : ''), into);
     return;
   }
   text(value, into);
@@ -166,15 +168,41 @@ function expansion(
   if (!operation && !part.index && !part.prefix)
     return parameter(part.parameter, quoted, lookup, into);
   if (part.prefix === '#') return hole(ID, false, '0', into);
-  const value = lookup.variable(part.parameter) ?? (part.parameter === 'IFS' ? ' ' : undefined);
-  let guess = value ?? '';
-  if (
-    operation?.type === 'Default' &&
-    (value === undefined || value === '' || operation.operator.includes('+'))
-  ) {
-    guess = readText(operation.operand, lookup).guess ?? readText(operation.operand, lookup).value;
-  }
+  const value =
+    lookup.variable(part.parameter) ??
+    lookup.guess(part.parameter) ??
+    (part.parameter === 'IFS' ? ' ' : '');
+  const guess = operation ? transformed(value, operation, lookup) : value;
   hole(ANY, !quoted, guess, into);
+}
+
+/** The likeliest result of an operation on a value; patterns count as plain text. */
+function transformed(value: string, operation: ParameterOperation, lookup: Lookup): string {
+  const text = (word: Word | undefined): string => {
+    const arg = word ? readText(word, lookup) : undefined;
+    return arg?.guess ?? arg?.value ?? '';
+  };
+  switch (operation.type) {
+    case 'Default':
+      return value === '' || operation.operator.includes('+') ? text(operation.operand) : value;
+    case 'Remove': {
+      const part = text(operation.operand).replaceAll('*', '');
+      if (operation.operator.startsWith('#'))
+        return value.startsWith(part) ? value.slice(part.length) : value;
+      return value.endsWith(part) ? value.slice(0, value.length - part.length) : value;
+    }
+    case 'Replace':
+      return value.replaceAll(text(operation.pattern), text(operation.replacement));
+    case 'CaseModification':
+      return operation.operator.startsWith('^') ? value.toUpperCase() : value.toLowerCase();
+    case 'Slice': {
+      const from = Number(text(operation.offset)) || 0;
+      const length = operation.length ? Number(text(operation.length)) : undefined;
+      return value.slice(from, length === undefined ? undefined : from + length);
+    }
+    default:
+      return value;
+  }
 }
 
 function finish(built: Building): Arg {
