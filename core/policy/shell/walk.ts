@@ -66,7 +66,7 @@ class Walk extends Judge {
       case 'Script':
         return this.statements(node);
       case 'Statement':
-        if (node.background) this.note(changes('leaves a command running in the background'));
+        if (node.background) this.background(node);
         return this.node(node.command);
       case 'CompoundList':
       case 'AndOr':
@@ -106,6 +106,14 @@ class Walk extends Judge {
       default:
         return this.neverReading(node);
     }
+  }
+
+  /** A command left running; a script that leaves itself running multiplies. */
+  private background(node: Node<'Statement'>): void {
+    this.note(changes('leaves a command running in the background'));
+    const first = node.command.type === 'Pipeline' ? node.command.commands[0] : node.command;
+    const name = first?.type === 'Command' ? (first.name?.text ?? '') : '';
+    if (/^"?\$\{?0\}?"?$/.test(name)) this.note(destroys('fork bomb: the script starts itself'));
   }
 
   /** Syntax that is never read-only, but whose inside may be worse. */
@@ -271,8 +279,6 @@ class Walk extends Judge {
         words.push({ ...item, type: 'Word', value: item.text });
       } else this.redirect(item);
     }
-    if (/^"?\$\{?0\}?"?$/.test(command.name?.text ?? ''))
-      this.note(destroys('fork bomb: the script starts itself'));
     if (isComputed(command.name))
       this.note(changes(`the command is computed: ${shown(command.name?.text ?? '')}`));
     for (const word of words) this.word(word);
