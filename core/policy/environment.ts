@@ -15,7 +15,9 @@
  * - `PAGER`, `GIT_PAGER`, `MANPAGER`, `SYSTEMD_PAGER`: no pager that could run commands. systemd takes the empty value for
  *   "none"; `SYSTEMD_LESS` and `LESSSECURE` bind a `less` that is called by name.
  * - `GIT_CONFIG_COUNT` and its keys: git runs programs that a repository's own configuration names. These settings win over the
- *   repository's: the file system monitor, hooks, external diffs, the signature checker, and the editor. `GIT_SSH_COMMAND` wins over a configured ssh.
+ *   repository's: no file system monitor, no signature checks in logs, no pager. `GIT_SSH_COMMAND` wins over a configured ssh.
+ *   Two cannot be switched off from here: an empty `diff.external` makes git 2.39 fail, and `textconv` is set per file type. Both
+ *   need a write to the repository's configuration first, which is a change that waits for a person.
  * - `GIT_OPTIONAL_LOCKS=0`: `git status` does not rewrite the index. `GIT_TERMINAL_PROMPT=0`: it never asks.
  * - `DEBIAN_FRONTEND`: apt and dpkg ask nothing.
  */
@@ -36,18 +38,12 @@ export const PINNED_ENV: Readonly<Record<string, string>> = Object.freeze({
   GIT_OPTIONAL_LOCKS: '0',
   GIT_ASKPASS: 'false',
   GIT_SSH_COMMAND: 'ssh',
-  GIT_CONFIG_COUNT: '6',
+  GIT_CONFIG_COUNT: '3',
   GIT_CONFIG_KEY_0: 'core.fsmonitor',
   GIT_CONFIG_VALUE_0: 'false',
-  GIT_CONFIG_KEY_1: 'core.hooksPath',
-  GIT_CONFIG_VALUE_1: '/dev/null',
-  GIT_CONFIG_KEY_2: 'diff.external',
-  GIT_CONFIG_VALUE_2: '',
-  GIT_CONFIG_KEY_3: 'log.showSignature',
-  GIT_CONFIG_VALUE_3: 'false',
-  GIT_CONFIG_KEY_4: 'core.pager',
-  GIT_CONFIG_VALUE_4: 'cat',
-  GIT_CONFIG_KEY_5: 'gpg.program',
-  GIT_CONFIG_VALUE_5: 'false',
+  GIT_CONFIG_KEY_1: 'log.showSignature',
+  GIT_CONFIG_VALUE_1: 'false',
+  GIT_CONFIG_KEY_2: 'core.pager',
+  GIT_CONFIG_VALUE_2: 'cat',
   DEBIAN_FRONTEND: 'noninteractive',
 });

@@ -4,14 +4,14 @@ import type { Arg, Finding } from './model.ts';
 
 /** Keys whose reading is destructive (P4): who has read them once has them for ever. */
 const KEYS: readonly RegExp[] = [
-  /(^|[-_.\/])age[-_.]?keys?([-_.][^/]*)?$|(^|\/)keys?\.txt$/i,
+  /(^|[-_./])age[-_.]?keys?([-_.][^/]*)?$|(^|\/)keys?\.txt$/i,
   /(^|\/)(g?shadow|master\.passwd|opasswd|g?shadow-|spwd\.db|smbpasswd)$|(^|\/)etc\/g?shadow[^/]*$|(^|\/)g?shadow\.(bak|old|orig|dpkg-\w+)$/,
   /(^|\/)id_(rsa|dsa|ecdsa|ed25519|xmss)(_sk)?([^/]*)$(?<!\.pub)/,
   /(^|\/)identity$(?<=\.ssh\/identity)/,
   /(^|\/)ssh_host_[a-z0-9]+_key$/,
   /\.(key|age|ppk|p12|pfx|jks|keystore|kdbx|p8|pk8)$/i,
   /(^|\/)(age|agekey|keys?\.txt)$(?<=(^|\/)(age|agekey|sops\/age\/keys?\.txt|age\/keys?\.txt|keys\.txt))/,
-  /(^|[-_.\/])priv(ate)?[-_]?key[^/]*$|(^|[-_])privkey[^/]*$|[-_]key\.pem$|(^|\/)key\.pem$|\.key\.pem$/i,
+  /(^|[-_./])priv(ate)?[-_]?key[^/]*$|(^|[-_])privkey[^/]*$|[-_]key\.pem$|(^|\/)key\.pem$|\.key\.pem$/i,
   /(^|\/)(etc\/ssl\/private|etc\/pki\/tls\/private|etc\/pve\/(nodes\/[^/]+\/)?priv|private-keys-v1\.d|secring\.gpg)(\/|$)/,
   /(^|\/)\.gnupg\/(private|secring)[^/]*/,
   /(^|\/)etc\/(ipsec\.secrets|wireguard\/[^/]*\.conf|krb5\.keytab)$|\.keytab$/,
@@ -39,7 +39,7 @@ const PRIVATE: readonly RegExp[] = [
   /(^|\/)\.?(secrets?|credentials?|vault)\//i,
   /(^|\/)(wp-config\.php|config\.php|settings\.local\.php|database\.yml|local_settings\.py|authkey|keyring|admin\.conf|\.viminfo|\.lesshst)$/,
   /(^|\/)\.(gnupg|kube|docker|ssh)(\/|$)(?!(config|authorized_keys|known_hosts)([^/]*)$)(?!.*\.pub$)/,
-  /(^|[\/._-])(secrets?|credentials?|passwords?|api[-_]?keys?|vault)([._-][^/]*)?$/i,
+  /(^|[/._-])(secrets?|credentials?|passwords?|api[-_]?keys?|vault)([._-][^/]*)?$/i,
   /(^|\/)sys\/firmware\/efi\/efivars(\/|$)|(^|\/)var\/lib\/private(\/|$)/,
   /\.(gpg|asc|secret|sops\.ya?ml|pem)$(?<!(cert|chain|fullchain|ca|bundle|c|site|crt)\.pem)(?<!\/certs\/[^/]*\.pem)/i,
 ];

@@ -85,8 +85,8 @@ function sequence(inner: string): string[] | undefined {
   const numbers = /^(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$/.exec(inner);
   const letters = /^([A-Za-z])\.\.([A-Za-z])$/.exec(inner);
   if (!numbers && !letters) return undefined;
-  const from = numbers ? Number(numbers[1]) : (letters?.[1] as string).charCodeAt(0);
-  const to = numbers ? Number(numbers[2]) : (letters?.[2] as string).charCodeAt(0);
+  const ends = numbers ? [Number(numbers[1]), Number(numbers[2])] : codes(letters);
+  const [from = 0, to = 0] = ends;
   const step = Math.max(1, Math.abs(Number(numbers?.[3] ?? 1))) * (from <= to ? 1 : -1);
   const width =
     numbers && [numbers[1], numbers[2]].some((text) => /^-?0\d/.test(text ?? ''))
@@ -99,3 +99,6 @@ function sequence(inner: string): string[] | undefined {
   }
   return out;
 }
+
+const codes = (letters: RegExpExecArray | null): number[] =>
+  (letters ?? []).slice(1).map((letter) => letter.charCodeAt(0));
