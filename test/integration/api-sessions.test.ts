@@ -480,6 +480,10 @@ describe('executions', () => {
       status: 200,
       body: { id: executionId, target: 'host:a', stdoutBytes: 5_000_000_000, allowedBy: null },
     });
+    expect(one.body).toMatchObject({
+      host: { slug: 'host:a', address: '192.0.2.1', port: 22, user: 'root' },
+      container: null,
+    });
     const output = await world.get(`/api/v1/executions/${executionId}/output`, reader);
     expect(output.body).toMatchObject({ stdout: 'all', stderr: 'warn [masked]' });
     const list = await world.get(`/api/v1/executions?session=${task.sessionId}`, reader);

@@ -4,6 +4,7 @@ import type { Reader } from '../../db/database.ts';
 import { ExecutionStatus, type Execution } from '../../db/rows.ts';
 import { NotFoundError } from '../../errors.ts';
 import { requestCancel } from '../../executions/cancel.ts';
+import { targetShape } from '../../graph/targets.ts';
 import { isRowId, type ExecutionId } from '../../ids.ts';
 import { act, actorOf } from '../actor.ts';
 import type { ApiDeps } from '../app.ts';
@@ -32,13 +33,15 @@ export function executionRoutes(router: Router, deps: ApiDeps): void {
 
   router.get('/api/v1/executions/:id', needsScope('read'), async (ctx) => {
     const row = await find(db, readId<ExecutionId>(ctx.params['id'], 'execution'));
+    const { host, container } = targetShape.parse(row.target);
     ctx.body = {
       id: row.id,
       shortId: row.shortId,
       sessionId: row.sessionId,
       turnId: row.turnId,
       target: row.targetSlug,
-      host: row.target,
+      host,
+      container: container ?? null,
       command: row.command,
       purpose: row.purpose,
       declaredRisk: row.declaredRisk,
