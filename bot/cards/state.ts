@@ -107,9 +107,11 @@ export interface StepState {
   readonly status: 'pending' | 'running' | 'done' | 'failed' | 'skipped' | 'blocked' | 'replaced';
 }
 
-/** A plan that waits for approval as a whole (A11). */
+/** A plan that waits for approval as a whole (A11): the steps that the approval covers. How they stand is on the task's card. */
 export interface PlanApprovalState {
-  readonly steps: readonly StepState[];
+  readonly steps: ReadonlyArray<
+    Pick<StepState, 'seq' | 'title'> & { readonly detail: string | null }
+  >;
   readonly approval: ApprovalState;
 }
 

@@ -7,14 +7,14 @@ import { closeGrants } from '../policy/grants.ts';
 import { lockSession } from '../tasks/lock.ts';
 import { addNote } from '../tasks/messages.ts';
 import { refreshStatus } from '../tasks/status.ts';
-import { withdrawalNote } from './notes.ts';
+import { planWithdrawalNote, withdrawalNote } from './notes.ts';
 
 /** What taking back an approval came to. */
 export type Withdrawal = { kind: 'withdrawn' | 'too_late' | 'not_yours' };
 
 /**
  * Takes an approval back before its command started (A7): the executions that did not start are revoked and the grant
- * that it opened is closed. Only for who decided, and only by taking back the very event that carried the decision.
+ * that it opened is closed. That of a plan can be taken back while its grant is open: what has started goes on. Only for who decided, and only by taking back the very event that carried the decision.
  */
 export async function withdraw(
   unit: Unit,
@@ -46,7 +46,10 @@ export async function withdraw(
     where: { approvalId: approval.id, status: { in: ['approved', 'queued'] } },
     orderBy: { createdAt: 'asc' },
   });
-  if (executions.length === 0) return { kind: 'too_late' };
+  const plan = approval.kind === 'plan';
+  if (executions.length === 0 && !(plan && (await grantIsOpen(unit, args.approvalId)))) {
+    return { kind: 'too_late' };
+  }
   for (const execution of executions) {
     await transition(
       unit,
@@ -85,10 +88,17 @@ export async function withdraw(
     await addNote(unit, {
       sessionId: approval.sessionId as SessionId,
       turnId: approval.turnId as TurnId,
-      text: withdrawalNote(executions),
+      text: plan ? planWithdrawalNote(approval.shortId) : withdrawalNote(executions),
       wake: 'decision',
     });
     await refreshStatus(unit, approval.sessionId as SessionId);
   }
   return { kind: 'withdrawn' };
+}
+
+async function grantIsOpen(unit: Unit, approvalId: ApprovalId): Promise<boolean> {
+  const rows = await unit.db.$queryRaw<Array<{ id: string }>>`
+    SELECT id FROM grants
+    WHERE approval_id = ${approvalId}::uuid AND closed_at IS NULL AND expires_at > clock_timestamp()`;
+  return rows.length > 0;
 }
