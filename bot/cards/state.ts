@@ -43,6 +43,8 @@ export interface ApprovalState {
   readonly needsPeople: number;
   /** Who has agreed so far, where several people are needed. */
   readonly votes: readonly string[];
+  /** Who may still agree, where several people are needed. */
+  readonly missing: readonly string[];
   readonly createdAt: Date;
   readonly expiresAt: Date;
   /** A Matrix user id, or `token:<name>` for the API. */

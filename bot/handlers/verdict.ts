@@ -47,7 +47,7 @@ export async function giveWord(
     case 'needs_typed':
       return;
     case 'voted':
-      return answer(context, voteCounted(result.have, result.need), place);
+      return answer(context, voteCounted(result.have, result.need, result.again), place);
     case 'already': {
       const same =
         result.by === operator.userId &&

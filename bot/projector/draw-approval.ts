@@ -75,7 +75,7 @@ export async function drawApproval(context: DrawContext, approvalId: string): Pr
 }
 
 function planState(
-  { mask }: DrawContext,
+  { mask, operators }: DrawContext,
   approval: Approval & { votes: ApprovalVote[] },
 ): PlanApprovalState {
   return {
@@ -84,7 +84,7 @@ function planState(
       title: mask(title),
       detail: detail === null ? null : mask(detail),
     })),
-    approval: approvalState(approval),
+    approval: approvalState(approval, operators),
   };
 }
 

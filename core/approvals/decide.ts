@@ -32,7 +32,7 @@ export interface Decision {
 export type DecisionResult =
   | { kind: 'approved'; executions: string[] }
   | { kind: 'denied' }
-  | { kind: 'voted'; have: number; need: number }
+  | { kind: 'voted'; have: number; need: number; again: boolean }
   | { kind: 'already'; status: Approval['status']; by: string | null; at: Date | null }
   | { kind: 'expired' }
   | { kind: 'needs_typed' }
@@ -84,10 +84,10 @@ export async function decide(unit: Unit, decision: Decision): Promise<DecisionRe
   if ((await decision.isShown?.(approval.id as ApprovalId)) === false) {
     return { kind: 'not_shown' };
   }
-  const have = await vote(unit, approval, decision);
+  const { have, again } = await vote(unit, approval, decision);
   if (have < approval.needsPeople) {
     unit.emit({ type: 'approval.voted', sessionId: approval.sessionId, refId: approval.id });
-    return { kind: 'voted', have, need: approval.needsPeople };
+    return { kind: 'voted', have, need: approval.needsPeople, again };
   }
   await faultPoint('approval.before_approve');
   return { kind: 'approved', executions: await approve(unit, approval, decision) };
@@ -106,14 +106,18 @@ async function lockApproval(unit: Unit, approvalId: ApprovalId): Promise<Approva
 
 function mayDecide(operator: Operator, approval: Approval): string | undefined {
   if (!roleCovers(operator.role, approval.needsRole as Role)) {
-    return `You are a ${operator.role}; this needs ${approval.needsRole === 'admin' ? 'an admin' : 'an approver'}.`;
+    return `You are ${operator.role === 'viewer' ? 'a viewer' : 'an approver'}; this needs ${approval.needsRole === 'admin' ? 'an admin' : 'an approver'}.`;
   }
   return undefined;
 }
 
 /** Counts this person's yes once, and gives how many different people have said it (A15). */
-async function vote(unit: Unit, approval: Approval, decision: Decision): Promise<number> {
-  await unit.db.approvalVote.createMany({
+async function vote(
+  unit: Unit,
+  approval: Approval,
+  decision: Decision,
+): Promise<{ have: number; again: boolean }> {
+  const { count } = await unit.db.approvalVote.createMany({
     data: {
       id: newId(),
       approvalId: approval.id,
@@ -124,5 +128,20 @@ async function vote(unit: Unit, approval: Approval, decision: Decision): Promise
     },
     skipDuplicates: true,
   });
-  return unit.db.approvalVote.count({ where: { approvalId: approval.id } });
+  if (count > 0 && approval.needsPeople > 1) {
+    unit.audit({
+      actor: decision.operator.userId,
+      action: 'approval.voted',
+      sessionId: approval.sessionId,
+      subject: approval.id,
+      data: {
+        means: decision.means,
+        event: decision.eventId ?? null,
+        words: decision.words ?? null,
+        hash: approval.subjectHash,
+      },
+    });
+  }
+  const have = await unit.db.approvalVote.count({ where: { approvalId: approval.id } });
+  return { have, again: count === 0 };
 }

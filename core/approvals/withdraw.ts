@@ -1,4 +1,5 @@
 import type { Unit } from '../db/database.ts';
+import type { Approval } from '../db/rows.ts';
 import { transition } from '../executions/states.ts';
 import { NotFoundError } from '../errors.ts';
 import type { ApprovalId, SessionId, TurnId } from '../ids.ts';
@@ -14,7 +15,8 @@ export type Withdrawal = { kind: 'withdrawn' | 'too_late' | 'not_yours' };
 
 /**
  * Takes an approval back before its command started (A7): the executions that did not start are revoked and the grant
- * that it opened is closed. That of a plan can be taken back while its grant is open: what has started goes on. Only for who decided, and only by taking back the very event that carried the decision.
+ * that it opened is closed. That of a plan can be taken back while its grant is open: what has started goes on. Only for who decided, alone or as one of
+ * several, and only by taking back the very event that carried their yes.
  */
 export async function withdraw(
   unit: Unit,
@@ -33,11 +35,16 @@ export async function withdraw(
     });
     if (count === 0) return { kind: 'not_yours' };
     unit.emit({ type: 'approval.voted', sessionId: approval.sessionId, refId: approval.id });
+    unit.audit({
+      actor: args.operator.userId,
+      action: 'approval.vote_withdrawn',
+      sessionId: approval.sessionId,
+      subject: approval.id,
+      data: { event: args.eventId },
+    });
     return { kind: 'withdrawn' };
   }
-  if (approval.decidedBy !== args.operator.userId || approval.decidedEvent !== args.eventId) {
-    return { kind: 'not_yours' };
-  }
+  if (!(await wasTheirs(unit, approval, args))) return { kind: 'not_yours' };
   if (approval.status !== 'approved') return { kind: 'too_late' };
 
   await unit.db
@@ -94,6 +101,19 @@ export async function withdraw(
     await refreshStatus(unit, approval.sessionId as SessionId);
   }
   return { kind: 'withdrawn' };
+}
+
+/** Whether the event carried this person's yes: the deciding one, or that of one of the several people who were needed. */
+async function wasTheirs(
+  unit: Unit,
+  approval: Approval,
+  { operator, eventId }: { operator: Operator; eventId: string },
+): Promise<boolean> {
+  if (approval.decidedBy === operator.userId && approval.decidedEvent === eventId) return true;
+  const votes = await unit.db.approvalVote.count({
+    where: { approvalId: approval.id, operator: operator.userId, eventId },
+  });
+  return votes > 0;
 }
 
 async function grantIsOpen(unit: Unit, approvalId: ApprovalId): Promise<boolean> {

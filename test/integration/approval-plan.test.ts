@@ -1,7 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createHandler } from '../../bot/handlers/index.ts';
 import { cardKey } from '../../bot/projector/keys.ts';
-import { Projector } from '../../bot/projector/projector.ts';
 import { decide } from '../../core/approvals/decide.ts';
 import { expireDueApprovals } from '../../core/approvals/expire.ts';
 import { offerPlan } from '../../core/approvals/plan.ts';
@@ -11,21 +9,22 @@ import {
   asId,
   newId,
   type ApprovalId,
-  type MatrixEventId,
-  type PassId,
-  type RoomId,
   type SessionId,
   type ToolCallId,
   type TurnId,
-  type UserId,
 } from '../../core/ids.ts';
 import { setPaused } from '../../core/policy/pause.ts';
-import { endPass } from '../../core/tasks/passes.ts';
 import { proposePlan } from '../../core/tasks/plan.ts';
-import { queuePass } from '../../core/tasks/turns.ts';
 import { agentBench, type AgentBench } from '../support/agent-bench.ts';
-import { ANN, BotWorld, EVE, LOBBY } from '../support/bot-world.ts';
+import { ANN, EVE, type BotWorld } from '../support/bot-world.ts';
 import type { Step } from '../support/scripted-model.ts';
+import {
+  endPassWith,
+  openRooms,
+  openRoomTask,
+  saidIn,
+  type RoomTask,
+} from '../support/task-room.ts';
 
 const call = (name: string, args: Record<string, unknown> = {}): Step => ({
   toolCalls: [{ name, arguments: args }],
@@ -201,67 +200,18 @@ describe('A11, A12: the agent and its plan', () => {
 describe('A11: the plan’s card', () => {
   let world: BotWorld;
   beforeAll(async () => {
-    world = await BotWorld.open();
-    world.projector = new Projector({
-      database: world.database,
-      feed: world.feed,
-      operators: world.operators,
-      timeZone: 'UTC',
-      streaming: false,
-    });
-    world.handler = createHandler({
-      operators: world.operators,
-      languages: ['en'],
-      botUserId: asId<UserId>('@nomos:example.org'),
-      botName: 'Nomos',
-      timeZone: 'UTC',
-    });
+    world = await openRooms();
   });
   afterAll(() => world.close());
 
-  interface Place {
-    sessionId: SessionId;
-    turnId: TurnId;
-    passId: PassId;
-    roomId: RoomId;
-    root: MatrixEventId;
-  }
-
-  async function task(): Promise<Place> {
-    const eventId = await world.say(LOBBY, 'bounce nginx');
-    const message = await world.database.read.message.findUniqueOrThrow({
-      where: { eventId },
-      include: { session: true },
-    });
-    const sessionId = asId<SessionId>(message.sessionId);
-    const turnId = asId<TurnId>(message.turnId);
-    return {
-      sessionId,
-      turnId,
-      passId: await startPass(sessionId, turnId),
-      roomId: asId<RoomId>(message.session.roomId ?? ''),
-      root: world.card(cardKey.turn(turnId)).eventId,
-    };
-  }
-
-  async function startPass(sessionId: SessionId, turnId: TurnId): Promise<PassId> {
-    return world.write(async (unit) => {
-      const passId = await queuePass(unit, { sessionId, turnId, cause: 'message' });
-      await unit.db.pass.update({
-        where: { id: passId },
-        data: { state: 'running', startedAt: new Date() },
-      });
-      await unit.db.message.updateMany({
-        where: { turnId, takenInAt: null },
-        data: { takenInAt: new Date() },
-      });
-      return passId;
-    });
-  }
+  const task = (): Promise<RoomTask> => openRoomTask(world, 'bounce nginx');
+  const endWith = (place: RoomTask, answer: string): Promise<void> =>
+    endPassWith(world, place, answer);
+  const messages = (turnId: TurnId): Promise<string[]> => saidIn(world, turnId);
 
   /** The agent's side: the plan is stored as the tool does it, and the pass ends with words. */
   async function propose(
-    place: Place,
+    place: RoomTask,
     steps: ReadonlyArray<{ title: string; detail?: string }>,
     options: { offered?: boolean } = {},
   ): Promise<ApprovalId | null> {
@@ -282,20 +232,12 @@ describe('A11: the plan’s card', () => {
     });
   }
 
-  async function endWith(place: Place, answer: string): Promise<void> {
-    await world.write(async (unit) => {
-      await unit.db.pass.update({ where: { id: place.passId }, data: { answer } });
-      await endPass(unit, { passId: place.passId, state: 'done' });
-    });
-    await world.settle();
-  }
-
   async function offered(
     steps: ReadonlyArray<{ title: string; detail?: string }> = [
       { title: 'Stop nginx' },
       { title: 'Start nginx' },
     ],
-  ): Promise<Place & { id: ApprovalId }> {
+  ): Promise<RoomTask & { id: ApprovalId }> {
     const place = await task();
     const id = await propose(place, steps);
     if (id === null) throw new Error('the plan should wait');
@@ -307,14 +249,6 @@ describe('A11: the plan’s card', () => {
     world.database.read.approval.findUniqueOrThrow({ where: { id } });
   const grants = (sessionId: SessionId): Promise<number> =>
     world.database.read.grant.count({ where: { sessionId, closedAt: null } });
-  const messages = async (turnId: TurnId): Promise<string[]> =>
-    (
-      await world.database.read.message.findMany({
-        where: { turnId, role: 'operator' },
-        orderBy: { seq: 'asc' },
-      })
-    ).map(({ text }) => text);
-
   it('stands in the thread with ✅ and ❌; a tap approves it, and its card says so', async () => {
     const one = await offered();
     const card = world.card(cardKey.plan(one.id));
