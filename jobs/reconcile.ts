@@ -1,4 +1,5 @@
 import { expireDueApprovals } from '../core/approvals/expire.ts';
+import { remindOfWaiting } from '../core/approvals/remind.ts';
 import type { Database } from '../core/db/database.ts';
 import { wakeForEnd } from '../core/executions/finish.ts';
 import type { ExecutionId, SessionId } from '../core/ids.ts';
@@ -19,6 +20,7 @@ export interface Reconciled {
   passes: number;
   reattached: number;
   expired: number;
+  reminded: number;
   woken: number;
 }
 
@@ -63,6 +65,7 @@ export async function reconcile(deps: ReconcileDeps): Promise<Reconciled> {
     passes: passes.length,
     reattached: lost.length,
     expired: await expireDueApprovals(database),
+    reminded: await remindOfWaiting(database),
     woken: await wakeUntaken(database),
   };
   if (Object.values(result).some((count) => count > 0)) log.info(result, 'reconciled');

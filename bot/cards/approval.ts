@@ -17,7 +17,9 @@ export function openUntil(approval: ApprovalState, view: View): Rich {
   const time = rich`Open until ${clock(approval.expiresAt, view)}`;
   if (approval.needsPeople < 2) return time;
   const agreed = approval.votes.length === 0 ? 'none yet' : names(approval.votes.map(nameOf));
-  return rich`${time} · needs ${approval.needsPeople} people, so far: ${agreed}`;
+  const more = approval.needsPeople - approval.votes.length;
+  const whom = approval.missing.length === 0 ? '' : ` (of ${names(approval.missing.map(nameOf))})`;
+  return rich`${time} · needs ${approval.needsPeople} people, so far: ${agreed}; ${more} missing${whom}`;
 }
 
 /** Who decided, how and when: `Approved by ann with a tap, 15:04 UTC`. Undefined while it waits. */

@@ -4,7 +4,7 @@ import { formatDuration } from '../../core/text/duration.ts';
 import { cardOf, fitting, type Card } from './card.ts';
 import { markdown } from './markdown.ts';
 import { MARK_SIGN, isEnded, type TaskMark } from './mark.ts';
-import { list, para, rich, strong, type Rich } from './rich.ts';
+import { para, rich, strong, type Rich } from './rich.ts';
 import type { DigestState } from './state.ts';
 import { count, EXECUTION_MARK, label, names, number, slug } from './words.ts';
 
@@ -22,7 +22,7 @@ function digestForm(digest: DigestState, callFor: readonly UserId[], most: numbe
     [
       para(strong(rich`${headWords(digest)}: ${title}`)),
       digest.summary === null ? undefined : markdown(headBytes(digest.summary, most)),
-      list([...points(digest)]),
+      para(...points(digest)),
       para(rich`Task ${slug(digest.shortId)} · write here to open it again`),
     ],
     callFor.length > 0 ? { mentions: callFor, msgtype: 'm.text' } : {},

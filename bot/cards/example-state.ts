@@ -31,6 +31,7 @@ export function exampleApproval(changes: Partial<ApprovalState> = {}): ApprovalS
     needsRole: 'approver',
     needsPeople: 1,
     votes: [],
+    missing: [],
     createdAt: at('15:04:00'),
     expiresAt: at('16:04:00'),
     decidedBy: null,

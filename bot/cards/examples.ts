@@ -177,7 +177,7 @@ export function examples(): Example[] {
         {
           steps: EXAMPLE_STEPS.filter((step) => step.generation === 2).map((step) => ({
             ...step,
-            status: 'pending',
+            detail: null,
           })),
           approval: exampleApproval(),
         },

@@ -101,7 +101,16 @@ function cardsWith(text: string): Array<[string, Card]> {
         [ANN],
       ),
     ],
-    ['plan', planCard({ steps, approval: exampleApproval() }, view)],
+    [
+      'plan',
+      planCard(
+        {
+          steps: steps.map((step) => ({ ...step, detail: step.title })),
+          approval: exampleApproval(),
+        },
+        view,
+      ),
+    ],
     [
       'task',
       taskCard(

@@ -77,9 +77,11 @@ export function partialAssent(waiting: readonly WaitingName[]): Card {
 }
 
 /** One of several people has agreed (A15). */
-export function voteCounted(have: number, need: number): Card {
+export function voteCounted(have: number, need: number, again: boolean): Card {
   return answerTo(
-    rich`Counted: ${have} of ${need} people have agreed. It still waits for ${need - have} more.`,
+    again
+      ? rich`You have agreed already, which counts once: ${have} of ${need} people. It still waits for ${need - have} more.`
+      : rich`Counted: ${have} of ${need} people have agreed. It still waits for ${need - have} more.`,
   );
 }
 

@@ -43,6 +43,8 @@ export interface ApprovalState {
   readonly needsPeople: number;
   /** Who has agreed so far, where several people are needed. */
   readonly votes: readonly string[];
+  /** Who may still agree, where several people are needed. */
+  readonly missing: readonly string[];
   readonly createdAt: Date;
   readonly expiresAt: Date;
   /** A Matrix user id, or `token:<name>` for the API. */
@@ -107,9 +109,11 @@ export interface StepState {
   readonly status: 'pending' | 'running' | 'done' | 'failed' | 'skipped' | 'blocked' | 'replaced';
 }
 
-/** A plan that waits for approval as a whole (A11). */
+/** A plan that waits for approval as a whole (A11): the steps that the approval covers. How they stand is on the task's card. */
 export interface PlanApprovalState {
-  readonly steps: readonly StepState[];
+  readonly steps: ReadonlyArray<
+    Pick<StepState, 'seq' | 'title'> & { readonly detail: string | null }
+  >;
   readonly approval: ApprovalState;
 }
 

@@ -33,7 +33,8 @@ function taskForm(task: TaskState, view: View, extent: (typeof EXTENTS)[number])
   return cardOf([
     para(strong(titleOf(task)), rich`${MARK_SIGN[markOf(task)]} ${statusLine(task)}`),
     ended && task.summary !== null && task.summary !== ''
-      ? para(label(task.summary, 300))
+      ? // The digest has it whole; here the first line has to do.
+        para(label(firstLine(task.summary), 200))
       : undefined,
     planBlock(task, extent.steps),
     list(task.waiting.slice(0, extent.lines).map((waiting) => waitingLine(waiting, view))),
@@ -99,4 +100,8 @@ function linked(to: CardLink, words: string): Rich {
   return to.roomId === null || to.eventId === null
     ? rich`${words}`
     : link(eventLink(to.roomId, to.eventId), words);
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n', 1)[0] ?? '';
 }

@@ -1,5 +1,12 @@
 import { withdraw } from '../../core/approvals/withdraw.ts';
-import { asId, type ApprovalId, type SessionId, type TurnId } from '../../core/ids.ts';
+import type { Approval } from '../../core/db/rows.ts';
+import {
+  asId,
+  type ApprovalId,
+  type MatrixEventId,
+  type SessionId,
+  type TurnId,
+} from '../../core/ids.ts';
 import { completeTask } from '../../core/tasks/complete.ts';
 import { redactMessage } from '../../core/tasks/messages.ts';
 import { answerTo } from '../cards/replies.ts';
@@ -19,29 +26,41 @@ export async function onRedaction(context: HandlerContext): Promise<void> {
   });
   if (stored?.sender !== operator.userId || stored.roomId !== event.room.roomId) return;
 
-  const approval = await unit.db.approval.findFirst({
+  // One message may have approved several things.
+  const approvals = await unit.db.approval.findMany({
     where: {
       OR: [{ decidedEvent: event.redacts }, { votes: { some: { eventId: event.redacts } } }],
     },
     select: { id: true, turnId: true, status: true },
+    orderBy: { createdAt: 'asc' },
   });
-  if (approval !== null) {
-    const { kind } = await withdraw(unit, {
-      approvalId: asId<ApprovalId>(approval.id),
-      operator,
-      eventId: event.redacts,
-    });
-    if (kind === 'too_late' && approval.status === 'approved') {
-      await answer(
-        context,
-        answerTo(rich`Too late to take it back: it has started. 🛑 on its card cancels it.`),
-        { turnId: approval.turnId === null ? undefined : asId<TurnId>(approval.turnId) },
-      );
-    }
-    return;
-  }
+  if (approvals.length > 0) return takeBack(context, approvals, event.redacts);
   const outcome = await redactMessage(unit, { eventId: event.redacts, sender: operator.userId });
   if (outcome === 'cancelled') await endIfNothingIsLeft(context);
+}
+
+async function takeBack(
+  context: HandlerContext,
+  approvals: ReadonlyArray<Pick<Approval, 'id' | 'turnId' | 'status'>>,
+  eventId: MatrixEventId,
+): Promise<void> {
+  const late: (typeof approvals)[number][] = [];
+  for (const approval of approvals) {
+    const { kind } = await withdraw(context.unit, {
+      approvalId: asId<ApprovalId>(approval.id),
+      operator: context.operator,
+      eventId,
+    });
+    if (kind === 'too_late' && approval.status === 'approved') late.push(approval);
+  }
+  const [first] = late;
+  if (first === undefined) return;
+  const what = approvals.length === 1 ? 'it' : `${late.length} of ${approvals.length}`;
+  await answer(
+    context,
+    answerTo(rich`Too late to take ${what} back: started already. 🛑 on the card cancels it.`),
+    { turnId: first.turnId === null ? undefined : asId<TurnId>(first.turnId) },
+  );
 }
 
 /** A task whose only request was taken back before anything began has nothing to do. */

@@ -1,4 +1,8 @@
-import { turnsThatWait, type WaitingApproval } from '../../core/approvals/waiting.ts';
+import {
+  APPROVAL_PARTS,
+  turnsThatWait,
+  type WaitingApproval,
+} from '../../core/approvals/waiting.ts';
 import type { MatrixCard, Session } from '../../core/db/rows.ts';
 import { asId, type MatrixEventId, type SessionId, type TurnId } from '../../core/ids.ts';
 import { receiveMessage } from '../../core/tasks/messages.ts';
@@ -7,6 +11,7 @@ import type { MessageContent } from './content.ts';
 import type { HandlerContext } from './context.ts';
 import { cardAt, turnAt } from './locate.ts';
 import { optionIn, answerByWords } from './question.ts';
+import { assentToWords } from './spoken-plan.ts';
 import { ask, intentOf, wordsInTurn, wordsOnCard, type TurnWaits } from './words.ts';
 
 /** A message in a task's room: to a card, in a thread, or on the main timeline (T3, T15, A4). */
@@ -96,7 +101,7 @@ export async function approvalOfCard(
   { unit }: HandlerContext,
   card: Pick<MatrixCard, 'kind' | 'refId'>,
 ): Promise<WaitingApproval | null> {
-  const include = { executions: { orderBy: { createdAt: 'asc' } } } as const;
+  const include = APPROVAL_PARTS;
   switch (card.kind) {
     case 'execution':
     case 'batch': {
@@ -126,8 +131,8 @@ async function onMainTimeline(
   text: string,
 ): Promise<'dealt_with' | 'for_agent'> {
   const waiting = await turnsThatWait(context.unit.db, asId<SessionId>(session.id));
-  if (waiting.length === 0) return 'for_agent';
   const intent = intentOf(context, text);
+  if (waiting.length === 0) return assentToWords(context, session, text, intent);
   const answering = waiting.filter(({ questions }) =>
     questions.some((question) => optionIn(question, text) !== undefined),
   );

@@ -3,6 +3,7 @@ import type { Approval, DecisionMeans } from '../../core/db/rows.ts';
 import { asId, type ApprovalId, type TurnId } from '../../core/ids.ts';
 import { alreadyDecided, answerTo, voteCounted } from '../cards/replies.ts';
 import { rich } from '../cards/rich.ts';
+import { isShown } from '../projector/shown.ts';
 import type { AtEvent } from '../outbox/enqueue.ts';
 import { answer, type HandlerContext } from './context.ts';
 
@@ -13,6 +14,8 @@ export interface Word {
   readonly words?: string | undefined;
   readonly reason?: string | undefined;
   readonly typedConfirmation?: boolean | undefined;
+  /** It is about something that was said in words, so no card has to be there. */
+  readonly spoken?: boolean | undefined;
 }
 
 /**
@@ -23,7 +26,7 @@ export interface Word {
 export async function giveWord(
   context: HandlerContext,
   approval: Pick<Approval, 'id' | 'turnId' | 'decidedEvent'>,
-  word: Word,
+  { spoken = false, ...word }: Word,
   replyTo?: AtEvent,
 ): Promise<void> {
   const { unit, event, operator, view } = context;
@@ -32,6 +35,7 @@ export async function giveWord(
     operator,
     eventId: event.eventId,
     ...word,
+    isShown: async (id) => (spoken && id === approval.id) || isShown(unit.db, id),
   });
   const place = {
     turnId: approval.turnId === null ? undefined : asId<TurnId>(approval.turnId),
@@ -43,7 +47,7 @@ export async function giveWord(
     case 'needs_typed':
       return;
     case 'voted':
-      return answer(context, voteCounted(result.have, result.need), place);
+      return answer(context, voteCounted(result.have, result.need, result.again), place);
     case 'already': {
       const same =
         result.by === operator.userId &&
@@ -60,6 +64,14 @@ export async function giveWord(
         context,
         answerTo(
           rich`⌛ Too late: it had expired. Nothing was run; ask again if it is still wanted.`,
+        ),
+        place,
+      );
+    case 'not_shown':
+      return answer(
+        context,
+        answerTo(
+          rich`⏳ Not decided: all that it covers has not reached this room yet. Decide when its card, and the file that belongs to it, are here.`,
         ),
         place,
       );

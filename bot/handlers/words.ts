@@ -1,5 +1,6 @@
 import { readIntent, type Intent } from '../../core/approvals/words/intent.ts';
 import { whichFit } from '../../core/approvals/words/card-match.ts';
+import { coveredSteps } from '../../core/approvals/plan.ts';
 import type { WaitingApproval } from '../../core/approvals/waiting.ts';
 import type { Question, Session } from '../../core/db/rows.ts';
 import { asId, type TurnId } from '../../core/ids.ts';
@@ -7,6 +8,7 @@ import { partialAssent, whichOne, type WaitingName } from '../cards/replies.ts';
 import { waitingName, waitingQuestion } from '../projector/waiting-name.ts';
 import { answer, type HandlerContext } from './context.ts';
 import { answerByWords, optionIn } from './question.ts';
+import { assentToWords } from './spoken-plan.ts';
 import { giveWord } from './verdict.ts';
 
 /** What waits in a turn, and which of it words may approve. */
@@ -37,7 +39,7 @@ export async function wordsInTurn(
   const { approvals, questions } = waits;
   if (approvals.length === 0) {
     return questions.length === 0
-      ? 'for_agent'
+      ? assentToWords(context, waits.session, text, intent, waits.turnId)
       : answerByWords(context, waits.session, questions, text, intent);
   }
   const decides = intent.assent || intent.denial;
@@ -194,6 +196,8 @@ export async function ask(
 export function wordsOfCard(approval: WaitingApproval): string {
   return [
     approval.shortId,
+    ...(approval.kind === 'plan' ? ['plan'] : []),
+    ...coveredSteps(approval).flatMap(({ title, detail }) => [title, detail ?? '']),
     ...approval.executions.flatMap((execution) => [
       execution.targetSlug,
       execution.shortId,

@@ -1,15 +1,18 @@
 import { z } from 'zod';
+import { coveredSteps } from '../../core/approvals/plan.ts';
+import type { Approval, ApprovalVote } from '../../core/db/rows.ts';
 import type { LoggedEvent } from '../../core/events/types.ts';
 import { asId, type SessionId, type TurnId, type UserId } from '../../core/ids.ts';
 import type { Role } from '../../core/operators.ts';
-import { planCard } from '../cards/plan.ts';
+import { planCard, planFile } from '../cards/plan.ts';
 import { OPTION_KEYS, questionCard } from '../cards/question.ts';
 import { reminderCard, typedConfirmationHint, type WaitingName } from '../cards/replies.ts';
-import { PRIORITY, putCard, react } from '../outbox/enqueue.ts';
+import { PRIORITY, putCard, react, uploadFile } from '../outbox/enqueue.ts';
 import { askersToCall, decidersToCall, type DrawContext } from './context.ts';
 import { drawExecution } from './draw-execution.ts';
 import { shownSession } from './draw-task.ts';
 import { cardKey } from './keys.ts';
+import type { PlanApprovalState } from '../cards/state.ts';
 import { approvalState } from './load-execution.ts';
 import { waitingName, waitingQuestion } from './waiting-name.ts';
 
@@ -42,17 +45,13 @@ export async function drawApproval(context: DrawContext, approvalId: string): Pr
   const waits = approval.status === 'pending';
   const place = placeIn(session.id, approval.turnId);
   const key = cardKey.plan(approvalId);
+  const plan = planState(context, approval);
+  await attachPlan(context, plan, key, place, approvalId);
   await putCard(context.unit, {
     ...place,
     card: { key, kind: 'plan', refId: approvalId, ...identity(place) },
     message: planCard(
-      {
-        steps: await context.unit.db.planStep.findMany({
-          where: { sessionId: session.id },
-          orderBy: { seq: 'asc' },
-        }),
-        approval: approvalState(approval),
-      },
+      plan,
       context.view,
       waits
         ? decidersToCall(context.operators, session.createdBy, {
@@ -73,6 +72,40 @@ export async function drawApproval(context: DrawContext, approvalId: string): Pr
       priority: PRIORITY.person,
     });
   }
+}
+
+function planState(
+  { mask, operators }: DrawContext,
+  approval: Approval & { votes: ApprovalVote[] },
+): PlanApprovalState {
+  return {
+    steps: coveredSteps(approval).map(({ seq, title, detail }) => ({
+      seq,
+      title: mask(title),
+      detail: detail === null ? null : mask(detail),
+    })),
+    approval: approvalState(approval, operators),
+  };
+}
+
+/** What the card cannot show whole goes before it (A16). */
+async function attachPlan(
+  { unit, view }: DrawContext,
+  plan: PlanApprovalState,
+  key: string,
+  place: Place,
+  refId: string,
+): Promise<void> {
+  const text = planFile(plan, view);
+  if (text === undefined) return;
+  await uploadFile(unit, {
+    ...place,
+    name: `plan-${plan.approval.shortId}.txt`,
+    mimetype: 'text/plain',
+    bytes: Buffer.from(text),
+    card: { key: cardKey.commandFile(key), kind: 'file', refId, ...identity(place) },
+    priority: PRIORITY.person,
+  });
 }
 
 /** The question's card, with a number to tap for each option (C5). */

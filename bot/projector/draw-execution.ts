@@ -97,27 +97,28 @@ async function hasCard(
 }
 
 function cardFor(
-  { view, mask }: DrawContext,
+  context: DrawContext,
   rows: readonly ExecutionCardRow[],
   callFor: Parameters<typeof batchCard>[2],
   outputAttached: boolean,
 ): Card {
   const [first] = rows;
   if (first === undefined) throw new RangeError('a card needs an execution');
-  if (first.batchId !== null) return batchCard(batchState(rows, mask), view, callFor);
-  return executionCard(executionState(first, mask), view, {
+  const { view } = context;
+  if (first.batchId !== null) return batchCard(batchState(rows, context), view, callFor);
+  return executionCard(executionState(first, context), view, {
     ...(callFor === undefined ? {} : { callFor }),
     outputAttached,
   });
 }
 
-function batchState(rows: readonly ExecutionCardRow[], mask: (text: string) => string): BatchState {
+function batchState(rows: readonly ExecutionCardRow[], context: DrawContext): BatchState {
   const [first] = rows;
   const approval = rows.find((row) => row.approval !== null)?.approval ?? null;
   return {
     shortId: approval?.shortId ?? first?.shortId ?? '',
-    executions: rows.map((row) => executionState(row, mask)),
-    approval: approval === null ? null : approvalState(approval),
+    executions: rows.map((row) => executionState(row, context)),
+    approval: approval === null ? null : approvalState(approval, context.operators),
   };
 }
 
@@ -146,10 +147,11 @@ async function addReactions(
 }
 
 async function attachCommand(
-  { unit, view, mask }: DrawContext,
+  context: DrawContext,
   rows: readonly ExecutionCardRow[],
   place: Place,
 ): Promise<void> {
+  const { unit, view, mask } = context;
   const [first] = rows;
   if (first === undefined) return;
   const text =
@@ -157,7 +159,7 @@ async function attachCommand(
       ? showsWhole(first.command)
         ? undefined
         : mask(first.command)
-      : batchFile(batchState(rows, mask), view);
+      : batchFile(batchState(rows, context), view);
   if (text === undefined) return;
   await uploadFile(unit, {
     to: place.to,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Unit } from '../../core/db/database.ts';
 import type { Session } from '../../core/db/rows.ts';
 import {
   asId,
@@ -10,7 +11,7 @@ import {
 import { digestCard } from '../cards/digest.ts';
 import { lobbyLinkCard, turnRootCard } from '../cards/lobby.ts';
 import { roomName } from '../cards/mark.ts';
-import type { TaskState } from '../cards/state.ts';
+import type { DigestState, TaskState } from '../cards/state.ts';
 import { taskCard } from '../cards/task.ts';
 import {
   createTaskRoom,
@@ -194,13 +195,30 @@ export async function drawDigest(
       ...(turn === null ? {} : { turnId: asId<TurnId>(turn.id) }),
     },
     message: digestCard(
-      withMask(await digestState(unit.db, session, view.now), context),
+      withMask(
+        await unsaid(unit, await digestState(unit.db, session, view.now), sessionId),
+        context,
+      ),
       askersToCall(operators, session.createdBy),
     ),
     ...(turn === null ? {} : { thread: { turnId: asId<TurnId>(turn.id) } }),
     priority: PRIORITY.person,
     closed: true,
   });
+}
+
+/** A summary that the last answer has just said, word for word, is told by its first line. */
+async function unsaid(unit: Unit, state: DigestState, sessionId: string): Promise<DigestState> {
+  const { summary } = state;
+  if (summary === null) return state;
+  const pass = await unit.db.pass.findFirst({
+    where: { sessionId, answer: { not: null } },
+    orderBy: { seq: 'desc' },
+    select: { answer: true },
+  });
+  return pass?.answer?.trim() === summary.trim()
+    ? { ...state, summary: summary.trim().split('\n', 1)[0] ?? summary }
+    : state;
 }
 
 /** The agent's summary with secrets hidden (X9). */

@@ -3,7 +3,8 @@ import type { Reader } from '../../core/db/database.ts';
 import type { Approval, ApprovalVote, Execution } from '../../core/db/rows.ts';
 import { blastShape } from '../../core/graph/blast-radius.ts';
 import { targetShape } from '../../core/graph/targets.ts';
-import type { Role } from '../../core/operators.ts';
+import { roleCovers, type Operators, type Role } from '../../core/operators.ts';
+import type { DrawContext } from './context.ts';
 import type { ApprovalState, BlastState, ExecutionState } from '../cards/state.ts';
 
 const reasonsShape = z.array(z.string());
@@ -41,7 +42,7 @@ export async function executionsOfCard(
  */
 export function executionState(
   row: ExecutionCardRow,
-  mask: (text: string) => string,
+  { mask, operators }: Pick<DrawContext, 'mask' | 'operators'>,
 ): ExecutionState {
   return {
     shortId: row.shortId,
@@ -54,7 +55,7 @@ export function executionState(
     blast: blastState(row.blast),
     status: row.status,
     allowedBy: row.allowedBy,
-    approval: row.approval === null ? null : approvalState(row.approval),
+    approval: row.approval === null ? null : approvalState(row.approval, operators),
     createdAt: row.createdAt,
     queuedAt: row.queuedAt,
     startedAt: row.startedAt,
@@ -70,14 +71,25 @@ export function executionState(
 }
 
 /** An approval as cards read it. */
-export function approvalState(row: Approval & { votes: ApprovalVote[] }): ApprovalState {
+export function approvalState(
+  row: Approval & { votes: ApprovalVote[] },
+  operators: Operators,
+): ApprovalState {
+  const votes = row.votes.map((vote) => vote.operator);
   return {
     shortId: row.shortId,
     status: row.status,
     needsTyped: row.needsTyped,
     needsRole: (row.needsRole as Role) === 'admin' ? 'admin' : 'approver',
     needsPeople: row.needsPeople,
-    votes: row.votes.map((vote) => vote.operator),
+    votes,
+    missing:
+      row.needsPeople < 2
+        ? []
+        : operators.all
+            .filter(({ role }) => roleCovers(role, row.needsRole as Role))
+            .map(({ userId }) => userId)
+            .filter((userId) => !votes.includes(userId)),
     createdAt: row.createdAt,
     expiresAt: row.expiresAt,
     decidedBy: row.decidedBy,

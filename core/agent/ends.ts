@@ -81,7 +81,7 @@ export async function endFailed(
 
 /** Whether anything of the task is still to come: a decision, a result, an answer, or a message that nobody has read. */
 async function goesOn(unit: Unit, { sessionId }: PassScope): Promise<boolean> {
-  const [execution, question, pass] = await Promise.all([
+  const [execution, approval, question, pass] = await Promise.all([
     unit.db.execution.findFirst({
       where: {
         sessionId,
@@ -89,10 +89,11 @@ async function goesOn(unit: Unit, { sessionId }: PassScope): Promise<boolean> {
       },
       select: { id: true },
     }),
+    unit.db.approval.findFirst({ where: { sessionId, status: 'pending' }, select: { id: true } }),
     unit.db.question.findFirst({ where: { sessionId, status: 'open' }, select: { id: true } }),
     unit.db.pass.findFirst({ where: { sessionId, state: 'queued' }, select: { id: true } }),
   ]);
-  return execution !== null || question !== null || pass !== null;
+  return execution !== null || approval !== null || question !== null || pass !== null;
 }
 
 /** The first line that says something, without the marks of markdown. */

@@ -43,12 +43,17 @@ export async function readState(
     `Now: ${now.toISOString().slice(0, 16)}Z`,
     taskLine(session),
     ...planLines(steps),
-    ...approvals.flatMap((approval) =>
-      approval.executions.map(
+    ...approvals.flatMap((approval) => [
+      ...(approval.kind === 'plan'
+        ? [
+            `Waiting for the operator: the plan (${approval.shortId}), needs a ✅, expires in ${formatDuration(approval.expiresAt.getTime() - now.getTime())}.`,
+          ]
+        : []),
+      ...approval.executions.map(
         (execution) =>
           `Waiting for the operator: ${executionLine(execution)}, ${execution.risk}, ${approval.needsTyped ? 'needs a typed "I confirm"' : 'needs a ✅'}, expires in ${formatDuration(approval.expiresAt.getTime() - now.getTime())}.`,
       ),
-    ),
+    ]),
     ...questions.map((question) => `Open question: ${cutLabel(question.prompt, 200)}`),
     ...running.map(
       (execution) =>

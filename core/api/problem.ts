@@ -48,6 +48,7 @@ const STATUSES = {
   already_answered: 409,
   approval_expired: 409,
   confirmation_needed: 409,
+  approval_not_shown: 409,
   task_archived: 409,
   body_too_large: 413,
   media_type: 415,

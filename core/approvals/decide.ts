@@ -1,17 +1,12 @@
 import type { Unit } from '../db/database.ts';
-import type { Approval, DecisionMeans, Execution } from '../db/rows.ts';
-import { transition } from '../executions/states.ts';
+import type { Approval, DecisionMeans } from '../db/rows.ts';
 import { NotFoundError } from '../errors.ts';
 import { faultPoint } from '../faults.ts';
-import { newId, type ApprovalId, type EntityId, type SessionId, type TurnId } from '../ids.ts';
+import { newId, type ApprovalId, type SessionId } from '../ids.ts';
 import { roleCovers, type Operator, type Role } from '../operators.ts';
-import { openGrant } from '../policy/grants.ts';
-import { isPaused } from '../policy/pause.ts';
-import { addNote } from '../tasks/messages.ts';
 import { databaseNow, lockSession } from '../tasks/lock.ts';
-import { refreshStatus } from '../tasks/status.ts';
+import { approve, deny } from './carry-out.ts';
 import { expireApproval } from './expire.ts';
-import { denialNote } from './notes.ts';
 
 /** Someone's word on an approval, by whatever means it came. */
 export interface Decision {
@@ -26,16 +21,22 @@ export interface Decision {
   reason?: string | undefined;
   /** The caller recognised a typed confirmation in `words`; nothing else approves what is destructive (A3). */
   typedConfirmation?: boolean | undefined;
+  /**
+   * Whether all that an approval covers has been shown where the words or the tap came from (A16): nobody approves by them
+   * what could not be seen. Left out by a caller that has shown it itself, as the API does.
+   */
+  isShown?: ((approvalId: ApprovalId) => Promise<boolean>) | undefined;
 }
 
 /** What a decision came to. Exactly one of all that come is applied (A7, R3). */
 export type DecisionResult =
   | { kind: 'approved'; executions: string[] }
   | { kind: 'denied' }
-  | { kind: 'voted'; have: number; need: number }
+  | { kind: 'voted'; have: number; need: number; again: boolean }
   | { kind: 'already'; status: Approval['status']; by: string | null; at: Date | null }
   | { kind: 'expired' }
   | { kind: 'needs_typed' }
+  | { kind: 'not_shown' }
   | { kind: 'not_allowed'; why: string };
 
 /**
@@ -80,10 +81,13 @@ export async function decide(unit: Unit, decision: Decision): Promise<DecisionRe
     });
     return { kind: 'needs_typed' };
   }
-  const have = await vote(unit, approval, decision);
+  if ((await decision.isShown?.(approval.id as ApprovalId)) === false) {
+    return { kind: 'not_shown' };
+  }
+  const { have, again } = await vote(unit, approval, decision);
   if (have < approval.needsPeople) {
     unit.emit({ type: 'approval.voted', sessionId: approval.sessionId, refId: approval.id });
-    return { kind: 'voted', have, need: approval.needsPeople };
+    return { kind: 'voted', have, need: approval.needsPeople, again };
   }
   await faultPoint('approval.before_approve');
   return { kind: 'approved', executions: await approve(unit, approval, decision) };
@@ -102,14 +106,18 @@ async function lockApproval(unit: Unit, approvalId: ApprovalId): Promise<Approva
 
 function mayDecide(operator: Operator, approval: Approval): string | undefined {
   if (!roleCovers(operator.role, approval.needsRole as Role)) {
-    return `You are a ${operator.role}; this needs ${approval.needsRole === 'admin' ? 'an admin' : 'an approver'}.`;
+    return `You are ${operator.role === 'viewer' ? 'a viewer' : 'an approver'}; this needs ${approval.needsRole === 'admin' ? 'an admin' : 'an approver'}.`;
   }
   return undefined;
 }
 
 /** Counts this person's yes once, and gives how many different people have said it (A15). */
-async function vote(unit: Unit, approval: Approval, decision: Decision): Promise<number> {
-  await unit.db.approvalVote.createMany({
+async function vote(
+  unit: Unit,
+  approval: Approval,
+  decision: Decision,
+): Promise<{ have: number; again: boolean }> {
+  const { count } = await unit.db.approvalVote.createMany({
     data: {
       id: newId(),
       approvalId: approval.id,
@@ -120,127 +128,20 @@ async function vote(unit: Unit, approval: Approval, decision: Decision): Promise
     },
     skipDuplicates: true,
   });
-  return unit.db.approvalVote.count({ where: { approvalId: approval.id } });
-}
-
-async function approve(unit: Unit, approval: Approval, decision: Decision): Promise<string[]> {
-  await record(unit, approval, decision, 'approved');
-  const executions = await waitingExecutions(unit, approval);
-  const mover = {
-    actor: decision.operator.userId,
-    data: { approval: approval.id, means: decision.means, event: decision.eventId ?? null },
-  };
-  const started: string[] = [];
-  for (const execution of executions) {
-    const approved = await transition(unit, execution, 'pending_approval', 'approved', mover, {
-      allowedBy: 'approval',
-    });
-    if (!approved) continue;
-    await transition(unit, execution, 'approved', 'queued', mover, { queuedAt: new Date() });
-    started.push(execution.id);
-  }
-  await openGrants(unit, approval, executions, decision.operator.userId);
-  await afterDecision(unit, approval);
-  return started;
-}
-
-/** Approving anything opens the task's grant; what is destructive also opens the one for its target (A9, A10). */
-async function openGrants(
-  unit: Unit,
-  approval: Approval,
-  executions: readonly Execution[],
-  by: string,
-): Promise<void> {
-  if (approval.sessionId === null || (await isPaused(unit.db))) return;
-  const grant = {
-    sessionId: approval.sessionId as SessionId,
-    approvalId: approval.id as ApprovalId,
-    by,
-  };
-  await openGrant(unit, grant);
-  if (approval.risk !== 'destructive') return;
-  const targets = new Set(executions.map((execution) => execution.entityId as EntityId));
-  for (const target of targets) await openGrant(unit, { ...grant, target });
-}
-
-async function deny(unit: Unit, approval: Approval, decision: Decision): Promise<void> {
-  await record(unit, approval, decision, 'denied');
-  const executions = await waitingExecutions(unit, approval);
-  const mover = {
-    actor: decision.operator.userId,
-    data: { approval: approval.id, means: decision.means, event: decision.eventId ?? null },
-  };
-  for (const execution of executions) {
-    await transition(unit, execution, 'pending_approval', 'denied', mover, {
-      endedAt: new Date(),
-      error: decision.reason ?? null,
-      continuation: 'woken',
-      continuedAt: new Date(),
+  if (count > 0 && approval.needsPeople > 1) {
+    unit.audit({
+      actor: decision.operator.userId,
+      action: 'approval.voted',
+      sessionId: approval.sessionId,
+      subject: approval.id,
+      data: {
+        means: decision.means,
+        event: decision.eventId ?? null,
+        words: decision.words ?? null,
+        hash: approval.subjectHash,
+      },
     });
   }
-  if (approval.sessionId !== null && approval.turnId !== null) {
-    await addNote(unit, {
-      sessionId: approval.sessionId as SessionId,
-      turnId: approval.turnId as TurnId,
-      text: denialNote(executions, decision.reason),
-      wake: 'decision',
-    });
-  }
-  await afterDecision(unit, approval);
-}
-
-async function record(
-  unit: Unit,
-  approval: Approval,
-  decision: Decision,
-  status: 'approved' | 'denied',
-): Promise<void> {
-  await unit.db.approval.update({
-    where: { id: approval.id },
-    data: {
-      status,
-      decidedBy: decision.operator.userId,
-      decidedAt: await databaseNow(unit),
-      decidedMeans: decision.means,
-      decidedEvent: decision.eventId ?? null,
-      decidedWords: decision.words ?? null,
-      reason: decision.reason ?? null,
-    },
-  });
-  unit.emit({
-    type: 'approval.decided',
-    sessionId: approval.sessionId,
-    refId: approval.id,
-    data: { status },
-  });
-  unit.audit({
-    actor: decision.operator.userId,
-    action: `approval.${status}`,
-    sessionId: approval.sessionId,
-    subject: approval.id,
-    data: {
-      means: decision.means,
-      event: decision.eventId ?? null,
-      words: decision.words ?? null,
-      reason: decision.reason ?? null,
-      hash: approval.subjectHash,
-    },
-  });
-}
-
-async function waitingExecutions(unit: Unit, approval: Approval): Promise<Execution[]> {
-  return unit.db.execution.findMany({
-    where: { approvalId: approval.id, status: 'pending_approval' },
-    orderBy: { createdAt: 'asc' },
-  });
-}
-
-async function afterDecision(unit: Unit, approval: Approval): Promise<void> {
-  if (approval.sessionId === null) return;
-  const sessionId = approval.sessionId as SessionId;
-  await unit.db.session.update({
-    where: { id: sessionId },
-    data: { lastActivityAt: new Date(), nudgedAt: null, pausedReason: null },
-  });
-  await refreshStatus(unit, sessionId);
+  const have = await unit.db.approvalVote.count({ where: { approvalId: approval.id } });
+  return { have, again: count === 0 };
 }

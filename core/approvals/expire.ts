@@ -5,7 +5,8 @@ import type { ApprovalId, SessionId, TurnId } from '../ids.ts';
 import { lockSession } from '../tasks/lock.ts';
 import { addNote } from '../tasks/messages.ts';
 import { refreshStatus } from '../tasks/status.ts';
-import { expiryNote } from './notes.ts';
+import { expiryNote, planExpiryNote } from './notes.ts';
+import { coveredSteps } from './plan.ts';
 
 /** Ends an approval that nobody decided in time, and its executions with it; the agent is told (A14). The caller holds the locks. */
 export async function expireApproval(unit: Unit, approval: Approval): Promise<void> {
@@ -40,11 +41,13 @@ export async function expireApproval(unit: Unit, approval: Approval): Promise<vo
       },
     );
   }
-  if (approval.sessionId === null || approval.turnId === null || executions.length === 0) return;
+  const plan = approval.kind === 'plan';
+  if (approval.sessionId === null || approval.turnId === null) return;
+  if (executions.length === 0 && !plan) return;
   await addNote(unit, {
     sessionId: approval.sessionId as SessionId,
     turnId: approval.turnId as TurnId,
-    text: expiryNote(executions),
+    text: plan ? planExpiryNote(approval.shortId, coveredSteps(approval)) : expiryNote(executions),
     wake: 'decision',
   });
   await refreshStatus(unit, approval.sessionId as SessionId);

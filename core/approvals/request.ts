@@ -11,6 +11,11 @@ export interface ApprovalRequest {
   passId: string | null;
   risk: Risk;
   subjectHash: string;
+  /** The steps of a plan that is to be approved as a whole (A11); without them it is about executions. */
+  plan?: {
+    version: 1;
+    steps: ReadonlyArray<{ seq: number; title: string; detail: string | null }>;
+  };
   /** Who must decide, and how many different people; by default one approver (A15). */
   needsRole?: Role;
   needsPeople?: number;
@@ -22,11 +27,13 @@ export async function requestApproval(
   request: ApprovalRequest,
 ): Promise<{ approvalId: ApprovalId; expiresAt: Date }> {
   const id = newId<ApprovalId>();
+  const kind = request.plan === undefined ? 'execution' : 'plan';
+  const plan = request.plan === undefined ? null : JSON.stringify(request.plan);
   const rows = await unit.db.$queryRaw<Array<{ expires_at: Date }>>`
-    INSERT INTO approvals (id, short_id, kind, session_id, turn_id, pass_id, risk, subject_hash, needs_typed,
+    INSERT INTO approvals (id, short_id, kind, session_id, turn_id, pass_id, risk, subject_hash, plan, needs_typed,
       needs_role, needs_people, expires_at)
-    VALUES (${id}::uuid, ${newShortId()}, 'execution', ${request.sessionId}::uuid, ${request.turnId}::uuid,
-      ${request.passId}::uuid, ${request.risk}::risk, ${request.subjectHash}, ${request.risk === 'destructive'},
+    VALUES (${id}::uuid, ${newShortId()}, ${kind}::approval_kind, ${request.sessionId}::uuid, ${request.turnId}::uuid,
+      ${request.passId}::uuid, ${request.risk}::risk, ${request.subjectHash}, ${plan}::jsonb, ${request.risk === 'destructive'},
       ${request.needsRole ?? 'approver'}, ${request.needsPeople ?? 1},
       clock_timestamp() + ${limits().approvalTtlMs} * interval '1 millisecond')
     RETURNING expires_at`;
@@ -38,7 +45,7 @@ export async function requestApproval(
     action: 'approval.requested',
     sessionId: request.sessionId,
     subject: id,
-    data: { risk: request.risk, hash: request.subjectHash },
+    data: { kind, risk: request.risk, hash: request.subjectHash },
   });
   return { approvalId: id, expiresAt };
 }

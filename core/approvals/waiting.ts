@@ -1,9 +1,15 @@
 import type { Reader } from '../db/database.ts';
-import type { Approval, Execution, Question } from '../db/rows.ts';
+import type { Approval, ApprovalVote, Execution, Question } from '../db/rows.ts';
 import type { SessionId, TurnId } from '../ids.ts';
 
-/** An approval that waits, with what it covers. */
-export type WaitingApproval = Approval & { executions: Execution[] };
+/** An approval that waits, with what it covers, and who has agreed so far where several must. */
+export type WaitingApproval = Approval & { executions: Execution[]; votes: ApprovalVote[] };
+
+/** What to load with an approval for the above. */
+export const APPROVAL_PARTS = {
+  executions: { orderBy: { createdAt: 'asc' } },
+  votes: { orderBy: { at: 'asc' } },
+} as const;
 
 /** The approvals that wait, oldest first: everywhere, in one task, or in one turn. */
 export async function waitingApprovals(
@@ -12,7 +18,7 @@ export async function waitingApprovals(
 ): Promise<WaitingApproval[]> {
   return db.approval.findMany({
     where: { ...where, status: 'pending' },
-    include: { executions: { orderBy: { createdAt: 'asc' } } },
+    include: APPROVAL_PARTS,
     orderBy: { createdAt: 'asc' },
   });
 }

@@ -1,4 +1,5 @@
 import type { Unit } from '../db/database.ts';
+import type { Approval } from '../db/rows.ts';
 import { transition } from '../executions/states.ts';
 import { NotFoundError } from '../errors.ts';
 import type { ApprovalId, SessionId, TurnId } from '../ids.ts';
@@ -7,14 +8,15 @@ import { closeGrants } from '../policy/grants.ts';
 import { lockSession } from '../tasks/lock.ts';
 import { addNote } from '../tasks/messages.ts';
 import { refreshStatus } from '../tasks/status.ts';
-import { withdrawalNote } from './notes.ts';
+import { planWithdrawalNote, withdrawalNote } from './notes.ts';
 
 /** What taking back an approval came to. */
 export type Withdrawal = { kind: 'withdrawn' | 'too_late' | 'not_yours' };
 
 /**
  * Takes an approval back before its command started (A7): the executions that did not start are revoked and the grant
- * that it opened is closed. Only for who decided, and only by taking back the very event that carried the decision.
+ * that it opened is closed. That of a plan can be taken back while its grant is open: what has started goes on. Only for who decided, alone or as one of
+ * several, and only by taking back the very event that carried their yes.
  */
 export async function withdraw(
   unit: Unit,
@@ -33,11 +35,16 @@ export async function withdraw(
     });
     if (count === 0) return { kind: 'not_yours' };
     unit.emit({ type: 'approval.voted', sessionId: approval.sessionId, refId: approval.id });
+    unit.audit({
+      actor: args.operator.userId,
+      action: 'approval.vote_withdrawn',
+      sessionId: approval.sessionId,
+      subject: approval.id,
+      data: { event: args.eventId },
+    });
     return { kind: 'withdrawn' };
   }
-  if (approval.decidedBy !== args.operator.userId || approval.decidedEvent !== args.eventId) {
-    return { kind: 'not_yours' };
-  }
+  if (!(await wasTheirs(unit, approval, args))) return { kind: 'not_yours' };
   if (approval.status !== 'approved') return { kind: 'too_late' };
 
   await unit.db
@@ -46,7 +53,10 @@ export async function withdraw(
     where: { approvalId: approval.id, status: { in: ['approved', 'queued'] } },
     orderBy: { createdAt: 'asc' },
   });
-  if (executions.length === 0) return { kind: 'too_late' };
+  const plan = approval.kind === 'plan';
+  if (executions.length === 0 && !(plan && (await grantIsOpen(unit, args.approvalId)))) {
+    return { kind: 'too_late' };
+  }
   for (const execution of executions) {
     await transition(
       unit,
@@ -85,10 +95,30 @@ export async function withdraw(
     await addNote(unit, {
       sessionId: approval.sessionId as SessionId,
       turnId: approval.turnId as TurnId,
-      text: withdrawalNote(executions),
+      text: plan ? planWithdrawalNote(approval.shortId) : withdrawalNote(executions),
       wake: 'decision',
     });
     await refreshStatus(unit, approval.sessionId as SessionId);
   }
   return { kind: 'withdrawn' };
+}
+
+/** Whether the event carried this person's yes: the deciding one, or that of one of the several people who were needed. */
+async function wasTheirs(
+  unit: Unit,
+  approval: Approval,
+  { operator, eventId }: { operator: Operator; eventId: string },
+): Promise<boolean> {
+  if (approval.decidedBy === operator.userId && approval.decidedEvent === eventId) return true;
+  const votes = await unit.db.approvalVote.count({
+    where: { approvalId: approval.id, operator: operator.userId, eventId },
+  });
+  return votes > 0;
+}
+
+async function grantIsOpen(unit: Unit, approvalId: ApprovalId): Promise<boolean> {
+  const rows = await unit.db.$queryRaw<Array<{ id: string }>>`
+    SELECT id FROM grants
+    WHERE approval_id = ${approvalId}::uuid AND closed_at IS NULL AND expires_at > clock_timestamp()`;
+  return rows.length > 0;
 }

@@ -31,7 +31,7 @@ export const EVENT_TYPES = [
   'approval.voted', // refId: approval; one of several people needed has agreed
   'approval.decided', // refId: approval; data: { status }
   'approval.hint', // refId: approval; a tap that is not enough; data: { operator }
-  'approval.reminder', // refId: approval
+  'approval.reminder', // refId: approval or question
   'grant.opened', // refId: grant
   'grant.closed',
   // the rest

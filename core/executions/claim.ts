@@ -5,6 +5,7 @@ import { faultPoint } from '../faults.ts';
 import { resolveTarget, targetShape, TargetError, type ResolvedTarget } from '../graph/targets.ts';
 import { blastShape } from '../graph/blast-radius.ts';
 import type { ExecutionId, SessionId, TurnId } from '../ids.ts';
+import { roleCovers, type Role } from '../operators.ts';
 import { assess } from '../policy/assess.ts';
 import { grantStands } from '../policy/grants.ts';
 import { isPaused } from '../policy/pause.ts';
@@ -132,6 +133,9 @@ async function stillAllowed(
       include: { executions: { orderBy: { createdAt: 'asc' }, select: { commandHash: true } } },
     });
     if (approval?.status !== 'approved') return false;
+    // The rules may want somebody else, or more people, than when it was decided.
+    if (approval.needsPeople < verdict.needsPeople) return false;
+    if (!roleCovers(approval.needsRole as Role, verdict.needsRole)) return false;
     return (
       subjectHash(approval.executions.map((covered) => covered.commandHash)) ===
       approval.subjectHash

@@ -24,6 +24,17 @@ export async function coveringGrant(
   return id === undefined ? null : unit.db.grant.findUnique({ where: { id } });
 }
 
+/** A task's own grant that is open now, by the database's clock, or null. */
+export async function taskGrant(unit: Unit, sessionId: SessionId): Promise<Grant | null> {
+  const rows = await unit.db.$queryRaw<Array<{ id: string }>>`
+    SELECT id FROM grants
+    WHERE session_id = ${sessionId}::uuid AND kind = 'task' AND closed_at IS NULL
+      AND expires_at > clock_timestamp()
+    ORDER BY expires_at DESC LIMIT 1`;
+  const id = rows[0]?.id;
+  return id === undefined ? null : unit.db.grant.findUnique({ where: { id } });
+}
+
 /** Whether a grant still stands, and stands for this task and target, at this moment. */
 export async function grantStands(
   unit: Unit,

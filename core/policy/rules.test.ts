@@ -78,6 +78,12 @@ test('P6: the strictest demand of all rules counts, in whatever order they stand
   expect(verdict).toMatchObject({ needsRole: 'admin', needsPeople: 3 });
 });
 
+test('A9, A15: who must decide is asked even inside a grant, which anyone may have opened; a rule that demands no more than usual changes nothing', () => {
+  expect(judge('  - { name: a, approval: { role: admin } }').alwaysAsk).toBe(true);
+  expect(judge('  - { name: a, approval: { people: 2 } }').alwaysAsk).toBe(true);
+  expect(judge('  - { name: a, approval: { role: approver, people: 1 } }').alwaysAsk).toBe(false);
+});
+
 test.each([
   ['22:30', '06:00', '23:00', true],
   ['22:30', '06:00', '05:59', true],

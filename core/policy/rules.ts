@@ -18,7 +18,7 @@ export interface RuleSubject {
 export interface RuleVerdict {
   risk: Risk;
   reasons: string[];
-  /** A change asks even inside a grant. */
+  /** A change asks even inside a grant; always so where a rule says who must decide. */
   alwaysAsk: boolean;
   needsRole: Role;
   needsPeople: number;
@@ -68,11 +68,12 @@ function demand(rule: Rule, subject: RuleSubject, verdict: RuleVerdict, now: Dat
   const { role, people } = rule.approval ?? {};
   if (role !== undefined && !roleCovers(verdict.needsRole, role)) {
     verdict.needsRole = role;
-    verdict.reasons.push(`rule "${rule.name}": an ${role} must decide`);
+    // A grant that anyone opened would go round whoever the rule wants to be asked.
+    ask(`an ${role} must decide`);
   }
   if (people !== undefined && people > verdict.needsPeople) {
     verdict.needsPeople = people;
-    verdict.reasons.push(`rule "${rule.name}": ${people} different people must agree`);
+    ask(`${people} different people must agree`);
   }
 }
 

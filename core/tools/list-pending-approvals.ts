@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { coveredSteps } from '../approvals/plan.ts';
 import { waitingApprovals } from '../approvals/waiting.ts';
 import { formatDuration } from '../text/duration.ts';
 import { defineTool } from './tool.ts';
@@ -7,7 +8,7 @@ import { defineTool } from './tool.ts';
 export const listPendingApprovalsTool = defineTool({
   name: 'list_pending_approvals',
   description:
-    'The commands of this task that wait for the operator, with risk and time left. Look here before you propose a command again.',
+    'The commands, and the plan, of this task that wait for the operator, with risk and time left. Look here before you propose a command again.',
   kind: 'read',
   input: z.strictObject({}),
   async handler({ db, sessionId }) {
@@ -24,6 +25,23 @@ export const listPendingApprovalsTool = defineTool({
         expires_in: formatDuration(approval.expiresAt.getTime() - now),
       })),
     );
-    return { ok: true, value: { count: approvals.length, approvals } };
+    const plan = waiting.find(({ kind }) => kind === 'plan');
+    return {
+      ok: true,
+      value: {
+        count: approvals.length + (plan === undefined ? 0 : 1),
+        approvals,
+        ...(plan === undefined
+          ? {}
+          : {
+              plan: {
+                approval_id: plan.shortId,
+                steps: coveredSteps(plan).map(({ seq, title }) => `${seq}. ${title}`),
+                decided_by: 'a tap or a word',
+                expires_in: formatDuration(plan.expiresAt.getTime() - now),
+              },
+            }),
+      },
+    };
   },
 });

@@ -42,6 +42,8 @@ const DECIDED: ReadonlyArray<readonly [RegExp, string]> = [
   [/^The operator WITHDREW the approval before it started: (.*)/, 'cancelled'],
 ];
 const REVOKED = /^Execution (\w+) on .* was REVOKED/;
+const PLAN_REFUSED =
+  /^The operator (?:DENIED|WITHDREW the approval of) the plan |^The approval of the plan \w+ EXPIRED/;
 const ANSWER = /^The operator answered your question "[\s\S]*?": ([\s\S]*)$/;
 
 /** What an operator asked for, and everything that has happened for it since. */
@@ -90,6 +92,16 @@ export class Job {
   /** The newest run that an operator refused, or that nobody decided on in time. */
   get refused(): Run | undefined {
     return this.#runs.findLast((run) => REFUSED.has(run.status));
+  }
+
+  /** Whether the plan waits for the operator's decision. */
+  get planWaits(): boolean {
+    return this.conversation.waiting.some((line) => line.startsWith('the plan '));
+  }
+
+  /** Whether the operator refused the plan, or nobody decided on it in time. */
+  get planRefused(): boolean {
+    return this.#steps.some((step) => step.kind === 'note' && PLAN_REFUSED.test(step.text));
   }
 
   /** The operator's answer to the question of this job. */

@@ -72,8 +72,15 @@ export function goal(text: string): WantedCall {
   return { name: 'set_goal', args: { goal: text } };
 }
 
-/** Shows the plan. */
+/** Shows a plan whose one change asks by itself. */
 export function plan(...steps: ReadonlyArray<{ title: string; detail?: string }>): WantedCall {
+  return { name: 'propose_plan', args: { steps, ask_approval: false } };
+}
+
+/** Puts a plan of several changes before the operator, to be decided on as a whole. */
+export function planToApprove(
+  ...steps: ReadonlyArray<{ title: string; detail?: string }>
+): WantedCall {
   return { name: 'propose_plan', args: { steps } };
 }
 
@@ -100,6 +107,8 @@ export function step(
 /** What to say when the operator refused a command, or nobody decided on it: what did not happen, and what is so now. */
 export function refusal(job: Job, stillTrue: string): Reply | undefined {
   const run = job.refused;
+  if (job.planRefused)
+    return complete('partial', 'The plan was not approved, so I did none of it.', stillTrue);
   if (run === undefined) return undefined;
   const why: Record<string, string> = {
     denied: 'You said no',

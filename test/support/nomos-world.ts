@@ -92,7 +92,11 @@ export class NomosWorld implements AsyncDisposable {
 
   /** A person with a client; with a role they become an operator at the next start. */
   async person(name: string, role?: Role): Promise<Person> {
-    const account = await this.homeserver.newUser(name);
+    return this.personOf(name, await this.homeserver.newUser(name), role);
+  }
+
+  /** The same for an account that is there already, such as one that is also signed in elsewhere. */
+  async personOf(name: string, account: MatrixAccount, role?: Role): Promise<Person> {
     const person = await Person.open(this.homeserver.url, account);
     this.#people.set(name, { person, role });
     return person;

@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import { z } from 'zod';
 import { decide, type DecisionResult } from '../../approvals/decide.ts';
+import { coveredSteps } from '../../approvals/plan.ts';
 import { waitingApprovals } from '../../approvals/waiting.ts';
 import { readIntent } from '../../approvals/words/intent.ts';
 import { NotFoundError } from '../../errors.ts';
@@ -36,8 +37,10 @@ export function approvalRoutes(router: Router, deps: ApiDeps): void {
         needsTyped: approval.needsTyped,
         needsRole: approval.needsRole,
         needsPeople: approval.needsPeople,
+        agreed: approval.votes.map(({ operator }) => operator),
         expiresAt: approval.expiresAt,
         createdAt: approval.createdAt,
+        plan: coveredSteps(approval),
         executions: approval.executions.map((execution) => ({
           id: execution.id,
           shortId: execution.shortId,
@@ -104,6 +107,11 @@ function answer(result: DecisionResult): Record<string, unknown> {
         {
           hint: 'Send {"decision":"approve","confirmation":"I confirm"}.',
         },
+      );
+    case 'not_shown':
+      throw new ApiError(
+        'approval_not_shown',
+        'Not all that it covers has been shown yet, so nothing was decided.',
       );
     case 'not_allowed':
       throw new ApiError('decision_not_allowed', result.why);

@@ -1,6 +1,7 @@
 /**
  * What Hydrogen's timeline lacks for this chat: a message that was edited shows its newest text (Hydrogen would show each
- * edit as a message of its own), and messages that follow each other in a thread quote its root once, not each time.
+ * edit as a message of its own), messages that follow each other in a thread quote its root once, not each time, and a
+ * room's new names, which its head shows anyway, do not stand between the messages.
  */
 import { TextTile, tileClassForEntry } from 'hydrogen-view-sdk';
 
@@ -8,6 +9,10 @@ import { TextTile, tileClassForEntry } from 'hydrogen-view-sdk';
 const edits = new Map();
 /** The tiles that are shown, by the id of their event. */
 const shown = new Map();
+/** Each of Hydrogen's tile classes, taught to remember the tile before it. */
+const linked = new Map();
+/** The tile before a tile. */
+const before = new WeakMap();
 
 /** Chooses how an event is shown; `undefined`: not at all. */
 export function tileClass(entry, options) {
@@ -15,14 +20,20 @@ export function tileClass(entry, options) {
     remember(entry.relatedEventId, entry);
     return undefined;
   }
+  if (isRenaming(entry)) return undefined;
   const Tile = tileClassForEntry(entry, options);
-  return Tile === TextTile ? MessageTile : Tile;
+  if (Tile === undefined) return undefined;
+  return Tile === TextTile ? MessageTile : linkedTile(Tile);
 }
 
 function isEdit(entry) {
   return (
     !entry.isGap && entry.eventType === 'm.room.message' && entry.relation?.rel_type === 'm.replace'
   );
+}
+
+function isRenaming(entry) {
+  return !entry.isGap && entry.eventType === 'm.room.name' && entry.prevContent?.name !== undefined;
 }
 
 function remember(eventId, { sender, timestamp, content }) {
@@ -42,6 +53,27 @@ function bundledEdit(entry) {
 function threadOf(entry) {
   const relation = entry.relation;
   return relation?.rel_type === 'm.thread' ? relation.event_id : undefined;
+}
+
+function linkedTile(Tile) {
+  let Linked = linked.get(Tile);
+  if (Linked === undefined) {
+    Linked = class extends Tile {
+      updatePreviousSibling(previous) {
+        super.updatePreviousSibling(previous);
+        before.set(this, previous);
+      }
+    };
+    linked.set(Tile, Linked);
+  }
+  return Linked;
+}
+
+/** The nearest message above a tile, past all that is none. */
+function messageBefore(tile) {
+  let one = tile;
+  while (one !== undefined && !(one instanceof TextTile)) one = before.get(one);
+  return one;
 }
 
 class MessageTile extends TextTile {
@@ -69,12 +101,12 @@ class MessageTile extends TextTile {
   updatePreviousSibling(previous) {
     super.updatePreviousSibling(previous);
     const thread = threadOf(this._entry);
-    const before = previous instanceof TextTile ? previous._entry : undefined;
+    const above = messageBefore(previous)?._entry;
     const follows =
       thread !== undefined &&
       this._entry.relation.is_falling_back === true &&
-      before !== undefined &&
-      (before.id === thread || threadOf(before) === thread);
+      // Above the first message that is loaded there is nothing to tell it from.
+      (above === undefined || above.id === thread || threadOf(above) === thread);
     if (follows !== this._followsInThread) {
       this._followsInThread = follows;
       this.emitChange('replyTile');

@@ -8,7 +8,7 @@ import {
   goal,
   look,
   nameOf,
-  plan,
+  planToApprove,
   refusal,
   step,
   type Command,
@@ -65,6 +65,10 @@ function carryOut(job: Job, due: readonly Due[], unreadable: readonly Run[]): Re
   const refused = refusal(job, stillDue(job, due));
   if (refused !== undefined) return refused;
   if (job.calls('propose_plan').length === 0) return propose(due);
+  if (job.planWaits)
+    return say(
+      'The plan waits for your ✅; then I upgrade one after another, without asking again.',
+    );
   const runs: Run[] = [];
   for (const [index, { slug, packages }] of due.entries()) {
     const done = change(job, upgradeCommand(slug, packages), [
@@ -101,7 +105,7 @@ function carryOut(job: Job, due: readonly Due[], unreadable: readonly Run[]): Re
 
 function propose(due: readonly Due[]): Reply {
   return make(
-    plan(
+    planToApprove(
       ...due.map(({ slug, packages }) => ({
         title: `Upgrade ${packages.length} package${packages.length === 1 ? '' : 's'} on ${nameOf(slug)}`,
         detail: packages.map(({ name, from, to }) => `${name} ${from} → ${to}`).join(', '),
