@@ -1,5 +1,15 @@
 /** All tables of command families, looked up by a program's bare name. */
 import type { Rule } from '../model.ts';
+import { firewall } from './firewall.ts';
+import { processes } from './processes.ts';
+import { accounts } from './accounts.ts';
+import { volumes } from './volumes.ts';
+import { findTable } from './find.ts';
+import { search } from './search.ts';
+import { users } from './users.ts';
+import { interfaces } from './interfaces.ts';
+import { machines } from './machines.ts';
+import { stores } from './stores.ts';
 import { awkTable } from './awk.ts';
 import { builtins } from './builtins.ts';
 import { containers } from './containers.ts';
@@ -24,6 +34,16 @@ import { wrappers } from './wrappers.ts';
 
 const programs: ReadonlyMap<string, Rule> = new Map(
   [
+    firewall,
+    processes,
+    accounts,
+    volumes,
+    findTable,
+    search,
+    users,
+    interfaces,
+    machines,
+    stores,
     awkTable,
     builtins,
     containers,

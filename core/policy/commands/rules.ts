@@ -2,7 +2,7 @@
 import { changes, destroys, isKnown, mayBeOption, shown } from '../model.ts';
 import type { Arg, Call, Check, Finding, HoleKind, Rule, Shell } from '../model.ts';
 import { reading } from '../paths.ts';
-import { checkSpecification, readOptions } from './options.ts';
+import { checkSpecification, has, readOptions } from './options.ts';
 import type { Options } from './options.ts';
 
 /** What the operands of a reading program are. */
@@ -193,3 +193,26 @@ export function each(names: string, rule: Rule): Record<string, Rule> {
 
 /** Output that is ids only: numbers, names without slashes or leading dashes. */
 export const ids = (): HoleKind => ({ kind: 'id' });
+
+/** A program whose operands, joined by blanks, must match to only read. */
+export const listing = (spec: string, pattern: RegExp, what: string): { check: Check } => ({
+  check: (call) => {
+    const read = readOptions(call.args, spec);
+    const text = read.operands.map((arg) => arg.value).join(' ');
+    return [
+      ...problems(call.name, read),
+      ...(pattern.test(text) && read.operands.every((arg) => !arg.splits)
+        ? []
+        : [changes(`${call.name} ${shown(text)} ${what}`)]),
+    ];
+  },
+});
+
+/** A program that only reads when one of the options is given. */
+export const onlyWith = (spec: string, ...needed: string[]): { check: Check } =>
+  reads(spec, {
+    also: (read, call) =>
+      has(read, ...needed)
+        ? []
+        : [changes(`${call.name} without ${needed.join(' or ')} is not known to only read`)],
+  });

@@ -1,35 +1,10 @@
 /** Programs that tell about the machine: processes, memory, users, kernel, clock. */
-import { changes, destroys, endless, isKnown, shown } from '../model.ts';
-import type { Call, Check, Finding } from '../model.ts';
+import { changes, destroys, isKnown, shown } from '../model.ts';
+import type { Check } from '../model.ts';
 import { best, given, operandsOf } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
-import type { Options } from './options.ts';
-import { each, ids, mutates, problems, reads, wrecks, readsFile } from './rules.ts';
+import { each, ids, onlyWith, problems, reads, readsFile, wrecks } from './rules.ts';
 import type { Table } from './rules.ts';
-
-/** ps takes options of three styles; all only look, but `e` shows environments, which hold secrets. */
-const ps: Check = (call) => {
-  const found: Finding[] = [];
-  for (let at = 0; at < call.args.length; at++) {
-    const arg = call.args[at];
-    if (arg === undefined) continue;
-    const word = arg.value;
-    const before = call.args[at - 1]?.value ?? '';
-    const format = /(^|[^-])-?[a-zA-Z]*o$|^--?(format|o)$/.test(before) && !/^--sort/.test(before);
-    if (/environ/i.test(word) && (format || /^(-o|--format|o)/.test(word)))
-      found.push(changes('ps shows environments, which may hold secrets'));
-    const value =
-      /^-[a-zA-Z]*[CGOopqstUugkN]$|^--(ppid|pid|sort|user|User|group|Group|tty|format|cols|width|rows|deselect|headers)$|^[opOUkt]$/.test(
-        before,
-      );
-    if (!value && /^[a-zA-Z]*e[a-zA-Z]*$/.test(word))
-      found.push(changes('ps e shows environments, which may hold secrets'));
-    if (!isKnown(arg) && arg.holes.some((hole) => hole.kind === 'any')) {
-      if (!value || arg.splits) found.push(changes(`ps: ${shown(arg)} is only known at run time`));
-    }
-  }
-  return found;
-};
 
 const date: Check = (call, shell) => {
   const read = readOptions(
@@ -72,16 +47,6 @@ const dmesg = reads(
   { operands: 'none' },
 );
 
-const getent: Check = (call) => {
-  const read = readOptions(call.args, '-i -s: --no-idn --service: --version --help');
-  const database = read.operands[0]?.value ?? '';
-  if (/^g?shadow$/.test(database)) return [destroys('getent shadow reads password hashes')];
-  return [
-    ...problems('getent', read),
-    ...(/\0/.test(database) ? [changes('getent: the database is only known at run time')] : []),
-  ];
-};
-
 /** Programs that restart or stop the machine; asking and calling off are harmless to the data. */
 const stops: Check = (call) => {
   const words = call.args.map(best);
@@ -121,134 +86,11 @@ const mount: Check = (call) => {
     : [];
 };
 
-const top: Check = (call) => {
-  const read = readOptions(
-    call.args,
-    '-bcHiSs1 -n: -d: -o: -p: -u: -U: -w? -E: -e: --help --version',
-  );
-  const ends = has(read, '-n', '--help', '--version') ? [] : [endless('top repeats')];
-  return [
-    ...ends,
-    ...problems('top', read),
-    ...read.operands.map((arg) => changes(`top: ${shown(arg)} is not understood`)),
-  ];
-};
-
-/** An interval without a count repeats for ever. */
-export const counted = (read: Options, call: Call): Finding[] => {
-  const numbers = read.operands.filter(
-    (arg) => /^[\d.]+$/.test(arg.value) || arg.value.includes('\0'),
-  );
-  return numbers.length === 1 ? [endless(`${call.name} repeats`)] : [];
-};
-
-const fuser: Check = (call) =>
-  problems(
-    'fuser',
-    readOptions(call.args, '-acmMuvV46 -n: --all --mount --namespace: --user --verbose'),
-  );
-
-/** An administrator's account that is locked or loses its shell keeps everyone out. */
-const rootLocked = (call: Call): Finding[] => {
-  const text = call.args.map(best).join(' ');
-  const locks =
-    /(^| )(-L|--lock|-l|-e ?(1|0)|-d|--delete|(-s|--shell)[= ]?\S*(nologin|false))( |$)/.test(text);
-  return locks && /(^| )root$/.test(text)
-    ? [destroys(`${call.name} locks the administrator out: ${shown(text)}`)]
-    : [];
-};
-
-const chage = reads('-li --list --iso8601 --help', {
-  also: (read) => (has(read, '-l', '--list') ? [] : [changes('chage changes an account')]),
-});
-const passwd = reads('-Sa --status --all', {
-  also: (read, call) =>
-    has(read, '-S', '--status') ? [] : [...rootLocked(call), changes('passwd changes an account')],
-});
-const onlyWith = (spec: string, ...needed: string[]): { check: Check } =>
-  reads(spec, {
-    also: (read, call) =>
-      has(read, ...needed)
-        ? []
-        : [changes(`${call.name} without ${needed.join(' or ')} is not known to only read`)],
-  });
-
 const gone = (what: string): { check: Check } => ({
   check: (call) => [changes(`${call.name} ${what}: ${call.args.map(shown).join(' ')}`)],
 });
 
 export const system: Table = {
-  ps: { check: ps },
-  pgrep: reads(
-    '-acfiLlnovwx -d: -g: -G: -P: -s: -t: -u: -U: -r: -F:@ -A --ns: --nslist: --full --list-name --list-full --exact --newest --oldest --count --ignore-case --inverse --parent: --user: --euid: --uid: --group: --delimiter: --runstates: --older: --help --version',
-    { output: ids },
-  ),
-  pidof: reads('-sxnqc -o: -S:', { output: ids }),
-  pstree: reads(
-    '-aAcGghlnNpsStTuUZV -H: -C: --arguments --ascii --show-pids --show-parents --uid-changes --long --numeric-sort',
-  ),
-  ...each('pmap', reads('-xXqdp -A:')),
-  pwdx: reads('-V'),
-  lsof: reads('-abhlnNoPRtUvVXCMw -i? -p: -u: -c: -d: -g? -s? -T? -F? -S? -L? -f? -x? -K? -E -O', {
-    also: (read) =>
-      read.operands
-        .filter((arg) => /^\+(?![LDdcf])/.test(arg.value))
-        .map((arg) => endless(`lsof ${shown(arg)} repeats`)),
-  }),
-  fuser: { check: fuser },
-  top: { check: top },
-  ...each('uptime', reads('-psrV --pretty --since --help --version', { operands: 'none' })),
-  free: reads(
-    '-bkmghlLtwvV -s: -c: --bytes --kilo --mega --giga --kibi --mebi --gibi --tebi --human --si --lohi --line --total --wide --seconds: --count: --committed --help --version',
-    {
-      operands: 'none',
-      also: (read) =>
-        has(read, '-s', '--seconds') && !has(read, '-c', '--count')
-          ? [endless('free repeats')]
-          : [],
-    },
-  ),
-  vmstat: reads(
-    '-afmnstwdDyV -S: -p: --active --forks --slabs --stats --disk --timestamp --wide --unit: --one-header',
-    { also: counted },
-  ),
-  ...each(
-    'iostat mpstat pidstat',
-    reads('-abcdDhHiklmNnrRstTuUvVwxyzA -p: -P: -G: -C: -o: -I: --human --pretty --dec?', {
-      also: counted,
-    }),
-  ),
-  sar: reads(
-    '-AbBdDhHqrRSuvwWyz -n: -P: -I: -m: -i: -s: -e: -f:@ -F -p --human --pretty --iface: --dev:',
-    { also: counted },
-  ),
-  iotop: reads('-baoqPtk -n: -d: -p: -u: --batch --only --iter: --delay: --quiet --accumulated', {
-    operands: 'none',
-    also: (read) => (has(read, '-n', '--iter') ? [] : [endless('iotop repeats')]),
-  }),
-  ...each(
-    'who',
-    reads(
-      '-abdHlmpqrstTuw --all --boot --dead --heading --login --lookup --count --runlevel --short --time --users --message --mesg --writable --help --version',
-    ),
-  ),
-  w: reads('-hsfiou -p --no-header --short --from --old-style --ip-addr --pids', {
-    operands: 'names',
-  }),
-  ...each(
-    'last lastb',
-    reads(
-      '-adFiRwxT -n: -f:@ -s: -t: -p: -# --hostlast --dns --fulltimes --ip --nohostname --fullnames --system --limit: --since: --until: --present: --time-format: --help --version',
-    ),
-  ),
-  lastlog: reads('-b: -t: -u: --before: --time: --user:', { operands: 'none' }),
-  ...each(
-    'id',
-    reads('-aGgnruzZ --context --group --groups --name --real --user --zero --help --version', {
-      output: ids,
-    }),
-  ),
-  ...each('groups users finger', reads('-lsmp --help --version')),
   ...each(
     'whoami logname tty nproc arch',
     reads('-s --silent --quiet --all --ignore: --help --version', {
@@ -273,7 +115,6 @@ export const system: Table = {
   ...each('cal ncal', reads('-1371yjmswhe -A: -B:  -n: --three --year --monday')),
   sysctl: { check: sysctl },
   dmesg,
-  getent: { check: getent },
   getconf: reads('-a -v:'),
   lscpu: reads(
     '-abceJpxyBCV -s: --all --online --offline --bytes --caches? --extended? --json --parse? --output-all --help --version',
@@ -322,23 +163,6 @@ export const system: Table = {
     '--show',
     '--summary',
   ),
-  prlimit: reads('-cdefilmnqrstuvxy -p: --pid: --noheadings --output: --raw --verbose', {
-    operands: 'none',
-  }),
-  taskset: {
-    check: (call, shell) => {
-      const pid = readOptions(call.args, '-pca --pid --cpu-list --all-tasks');
-      if (has(pid, '-p', '--pid'))
-        return pid.operands.length > 1
-          ? [changes('taskset moves a process')]
-          : problems('taskset', pid);
-      const run = readOptions(call.args, '-c --cpu-list', { stopAtOperand: true });
-      return [...problems('taskset', run), ...shell.argv(run.operands.slice(1), call.input)];
-    },
-  },
-  chage,
-  passwd,
-  faillog: reads('-a -u:', { operands: 'none' }),
   crontab: { check: crontab },
   atq: reads('-q: -V'),
   mount: { check: mount },
@@ -350,7 +174,6 @@ export const system: Table = {
   ...each('apropos whatis', reads('-aewrlL -s: --all --exact --long')),
   ...each('mailq', reads('', { operands: 'none' })),
   upsc: reads('-lLc'),
-  slabtop: onlyWith('-o -s: -d: --once --sort:', '-o', '--once'),
   ...each('shutdown reboot halt poweroff pm-suspend pm-hibernate systemctl-reboot', {
     check: stops,
   }),
@@ -362,36 +185,6 @@ export const system: Table = {
         : changes('kexec loads a kernel'),
     ],
   },
-  ...each('userdel deluser', {
-    check: (call) => [
-      given(call, 'r', 'remove', 'remove-home', 'remove-all-files')
-        ? destroys(`${call.name} deletes a user with home and mail`)
-        : changes(`${call.name} deletes a user`),
-    ],
-  }),
-  ...each('killall pkill skill snice renice', {
-    check: (call) => {
-      const text = call.args.map(best).join(' ');
-      const all =
-        call.name !== 'renice' &&
-        (/(^| )['"]?(\.|\.\*|\^|\.\+|.\*)['"]?$/.test(text) ||
-          /(^| )(-[uU] ?|--e?uid[= ])(root|0)( |$)/.test(text) ||
-          /(^| )-v /.test(text));
-      return [
-        all
-          ? destroys(`${call.name} ends every process: ${shown(text)}`)
-          : changes(`${call.name} signals processes: ${shown(text)}`),
-      ];
-    },
-  }),
-  killall5: wrecks('ends every process'),
-  ...each('usermod chsh', {
-    check: (call) => [...rootLocked(call), changes(`${call.name} changes an account`)],
-  }),
-  ...each(
-    'useradd adduser groupadd groupmod groupdel gpasswd chpasswd chfn vipw visudo-edit newusers pwconv',
-    mutates('changes accounts'),
-  ),
   ...each(
     'modprobe insmod rmmod depmod kmod-load sysctl-apply update-initramfs update-grub grub-install grub-mkconfig dracut mkinitcpio ldconfig',
     gone('changes the kernel or its boot'),
@@ -421,5 +214,4 @@ export const system: Table = {
         : [changes('fwupdmgr changes firmware')],
   }),
   debugfs: wrecks('edits a file system directly'),
-  gpasswd: mutates('changes accounts'),
 };

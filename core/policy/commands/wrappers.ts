@@ -1,5 +1,5 @@
 /** Programs that run another command; that command decides (P3). */
-import { changes, endless, HOLE, isKnown, literal, NO_INPUT, shown } from '../model.ts';
+import { changes, endless, HOLE, isKnown, literal, NO_INPUT } from '../model.ts';
 import type { Arg, Call, Check, Finding, Input, Shell } from '../model.ts';
 import { environmentNameHarmless } from '../shell/assignments.ts';
 import { has, readOptions, valuesOf } from './options.ts';
@@ -52,35 +52,6 @@ export function withoutAssignments(
   return { rest: words.slice(at), found };
 }
 
-const sudo: Check = (call, shell) => {
-  const read = readOptions(
-    call.args,
-    '-EHnPkKvVl -U: -g: -p: -u: -C: -T: -r: -t: -h: -i --user: --group: --non-interactive --preserve-env --set-home --stdin --login --list --version --help --chdir: -D:',
-    { stopAtOperand: true },
-  );
-  const found = problems(call.name, read);
-  if (has(read, '-l', '--list', '-V', '--version', '--help'))
-    return [
-      ...found,
-      ...(read.operands.length > 0 && !has(read, '-l', '--list')
-        ? [changes('sudo: too many words')]
-        : []),
-    ];
-  const { rest, found: set } = withoutAssignments(read.operands, call.name);
-  if (rest.length === 0) {
-    if (has(read, '-i', '--login'))
-      return [...found, changes('sudo starts a shell'), ...shell.suspect(call.input.texts)];
-    return [
-      ...found,
-      ...set,
-      ...(has(read, '-v') && !has(read, '-k', '-K')
-        ? [changes('sudo -v renews a ticket')]
-        : [changes('sudo without a command')]),
-    ];
-  }
-  return [...found, ...set, ...shell.argv(rest, call.input)];
-};
-
 const env: Check = (call, shell) => {
   const split = call.args.findIndex((arg) => /^(-[iv0]*S|--split-string)/.test(arg.value));
   if (split >= 0) {
@@ -103,32 +74,6 @@ const env: Check = (call, shell) => {
   const own = [...problems('env', read), ...found];
   for (const directory of valuesOf(read, '-C', '--chdir')) shell.enter(directory.value);
   return rest.length === 0 ? own : [...own, ...shell.argv(rest, call.input)];
-};
-
-const su: Check = (call, shell) => {
-  const words = call.args.filter((arg) => arg.value !== '-');
-  const read = readOptions(
-    words,
-    '-lmp -c: -s: -g: -G: -u: --login --command: --shell: --group: --preserve-environment --user:',
-    {},
-  );
-  const found = problems(call.name, read);
-  const scripts = valuesOf(read, '-c', '--command');
-  for (const value of valuesOf(read, '-s', '--shell')) {
-    if (!/^(\/usr)?\/bin\/(ba|da)?sh$/.test(value.value))
-      found.push(changes(`${call.name} starts ${shown(value)}`));
-  }
-  if (scripts.length > 0) {
-    const rest = read.operands.slice(1);
-    return [...found, ...scripts.flatMap((script) => shell.script(script, rest, call.input))];
-  }
-  if (call.name === 'runuser' && has(read, '-u', '--user') && read.operands.length > 0)
-    return [...found, ...shell.argv(read.operands, call.input)];
-  return [
-    ...found,
-    changes(`${call.name} starts a shell`),
-    ...shell.suspect([...call.args.map((arg) => arg.value), ...call.input.texts]),
-  ];
 };
 
 /** Words that `xargs` puts in are what comes in on its standard input. */
@@ -195,44 +140,6 @@ export function joinedWords(words: readonly Arg[]): Arg {
   };
 }
 
-/** Options of ssh that neither open tunnels, nor write, nor run anything here. */
-const SSH_SETTINGS =
-  /^(ConnectTimeout|ConnectionAttempts|BatchMode|ServerAlive(Interval|CountMax)|LogLevel|Port|User|AddressFamily|Compression|NumberOfPasswordPrompts|PasswordAuthentication|PreferredAuthentications|PubkeyAuthentication|IdentitiesOnly|IdentityFile|RequestTTY|HostKeyAlgorithms|ConnectTimeout|TCPKeepAlive|ForwardX11|ForwardAgent=no|ClearAllForwardings|UserKnownHostsFile=\/dev\/null|StrictHostKeyChecking=(yes|ask))\b/i;
-
-const SSH_OPTIONS = '-46aCknqTtvx -p: -l: -i: -o: -F: -J: -c: -m: -b: -B: -e: -V';
-
-/** ssh takes options in front of the host and behind it. */
-const ssh: Check = (call, shell) => {
-  const front = readOptions(call.args, SSH_OPTIONS, { stopAtOperand: true });
-  const behind = readOptions(front.operands.slice(1), SSH_OPTIONS, { stopAtOperand: true });
-  const read = {
-    options: [...front.options, ...behind.options],
-    operands: [...front.operands.slice(0, 1), ...behind.operands],
-    problems: [...front.problems, ...behind.problems],
-  };
-  const found = problems('ssh', read);
-  if (has(read, '-V')) return found;
-  for (const value of valuesOf(read, '-o')) {
-    if (!SSH_SETTINGS.test(value.value.replace(/\s+/, '=')) || !isKnown(value)) {
-      found.push(
-        changes(`ssh: setting ${shown(value)} is not known to be harmless`),
-        ...shell.suspect([value.value.replace(/^\w+[= ]/, '')]),
-      );
-    }
-  }
-  if (has(read, '-F'))
-    found.push(changes('ssh reads another configuration, which may run commands'));
-  const [host, ...words] = read.operands;
-  if (!host || host.value.startsWith('-')) return [...found, changes('ssh without a host')];
-  if (words.length === 0)
-    return [
-      ...found,
-      changes('ssh opens a shell on another machine'),
-      ...shell.suspect(call.input.texts),
-    ];
-  return [...found, ...shell.script(joinedWords(words), [], call.input)];
-};
-
 /** A time limit ends what would not end by itself. */
 const timeout: Check = (call, shell) => {
   const limited = wraps(
@@ -262,12 +169,9 @@ const exec: Check = (call, shell) => {
 };
 
 export const wrappers: Table = {
-  ...each('sudo doas', { check: sudo }),
   env: { check: env },
-  ...each('su runuser', { check: su }),
   xargs: { check: xargs },
   watch: { check: watch },
-  ssh: { check: ssh },
   command: { check: command },
   exec: { check: exec },
   builtin: wraps('', { alone: () => [] }),

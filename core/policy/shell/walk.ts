@@ -5,16 +5,16 @@
 import { changes, destroys, endless, NO_INPUT, shown } from '../model.ts';
 import type { Arg, Finding, Input } from '../model.ts';
 import { assignmentFindings, prefixFindings } from './assignments.ts';
-import { arithmeticFindings, parameterFindings, testFindings } from './expressions.ts';
-import { Judge } from './judge.ts';
+import { arithmeticFindings, testFindings } from './expressions.ts';
+import { Parts } from './parts.ts';
 import { dangerIn } from './literals.ts';
 import { literalsOf, outputOf } from './outputs.ts';
 import { MAX_PARSED_LENGTH, parseShell } from './parse.ts';
-import type { Assignment, Command, Script, SyntaxNode, Word, WordPart } from './parse.ts';
+import type { Assignment, Command, Script, SyntaxNode, Word } from './parse.ts';
 import { readRedirect } from './redirects.ts';
 import type { Session } from './scope.ts';
 import { variablesOf } from './variables.ts';
-import { isComputed, isForkBomb, readsInput, substitutionsBelow, wordsOfTest } from './visit.ts';
+import { isComputed, isForkBomb, readsInput, wordsOfTest } from './visit.ts';
 import { readParts, readText } from './words.ts';
 
 /** Judges shell source. No findings means read-only. */
@@ -30,10 +30,7 @@ const LATER =
 
 type Node<Type extends SyntaxNode['type']> = Extract<SyntaxNode, { type: Type }>;
 
-class Walk extends Judge {
-  /** Literal texts that process substitutions hand to the command at hand. */
-  private feeds: string[] = [];
-
+class Walk extends Parts {
   protected fork(depth: number, parameters: readonly Arg[] | undefined, input: Input): Walk {
     return new Walk(this.session, depth, parameters, input);
   }
@@ -52,11 +49,7 @@ class Walk extends Judge {
     this.statements(script);
   }
 
-  private note(...findings: Finding[]): void {
-    this.findings.push(...findings);
-  }
-
-  private statements(script: Script & { errors?: readonly unknown[] | undefined }): void {
+  protected statements(script: Script & { errors?: readonly unknown[] | undefined }): void {
     if (script.errors?.length) this.note(changes('the shell grammar does not accept a part of it'));
     for (const statement of script.commands) this.node(statement);
   }
@@ -196,64 +189,6 @@ class Walk extends Judge {
       texts = [...texts, ...literalsOf(command, this)].slice(0, 64);
     }
     this.input = before;
-  }
-
-  private word(word: Word): void {
-    for (const part of word.parts ?? []) this.part(part);
-  }
-
-  private part(part: WordPart): void {
-    switch (part.type) {
-      case 'CommandExpansion':
-        return this.substituted(part.script);
-      case 'ProcessSubstitution':
-        if (part.operator === '>') this.note(changes('writes into a process substitution'));
-        if (part.script) this.feeds.push(...literalsOf(part.script, this));
-        return this.substituted(part.script);
-      case 'DoubleQuoted':
-      case 'LocaleString':
-        for (const child of part.parts) this.part(child);
-        return;
-      case 'ArithmeticExpansion':
-        this.note(...arithmeticFindings(part.expression, (name) => this.numeric(name), false));
-        return this.wordsBelow(part);
-      case 'SimpleExpansion':
-        return this.secretVariable(part.text.slice(1));
-      case 'ParameterExpansion':
-        this.secretVariable(part.parameter);
-        this.note(...parameterFindings(part, (name) => this.numeric(name)));
-        return this.wordsBelow(part);
-      case 'BraceExpansion':
-      case 'Glob':
-      case 'ExtendedGlob':
-        if (part.type === 'BraceExpansion' && !part.parts && /[$`]/.test(part.text)) {
-          this.note(changes(`an expansion in braces: ${shown(part.text)}`));
-        }
-        for (const child of part.parts ?? []) this.part(child);
-        return;
-      default:
-        return;
-    }
-  }
-
-  private substituted(script: Script | undefined): void {
-    if (!script) return this.note(changes('a substitution that could not be read'));
-    const input = this.input;
-    this.input = NO_INPUT;
-    this.statements(script);
-    this.input = input;
-  }
-
-  /** Walks into all substitutions below a node that is judged by other rules. */
-  private wordsBelow(node: SyntaxNode): void {
-    for (const inner of substitutionsBelow(node)) this.substituted(inner.script);
-  }
-
-  /** A variable from outside whose name speaks of a secret. */
-  private secretVariable(name: string): void {
-    const secret = /PASS|SECRET|TOKEN|KEY|CRED|AUTH|DSN|DATABASE_URL|PRIVATE/.test(name);
-    if (secret && !this.values.has(name))
-      this.note(changes(`uses ${name}, which may hold a secret`));
   }
 
   private command(command: Command): void {
