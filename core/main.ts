@@ -73,7 +73,7 @@ const COMMANDS: readonly Entry[] = [
 
 function help(): string {
   const rows = COMMANDS.map((entry) => `  ${entry.name.padEnd(10)}${entry.summary}`);
-  return `nomos ${VERSION}: a Matrix bot that runs a fleet together with its operator\n\n${rows.join('\n')}\n\nnomos COMMAND --help says more. Options come from the environment: docs/configuration.md.\n`;
+  return `nomos ${VERSION}: a Matrix bot that runs a fleet together with its operator\n\n${rows.join('\n')}\n\nnomos demo plays one conversation over embedded services. nomos COMMAND --help says more. Options come from the environment: docs/configuration.md.\n`;
 }
 
 /** Runs one command of the command line and gives its exit code. Errors are told in one clear sentence each. */

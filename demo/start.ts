@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { readConfig } from '../core/config/config.ts';
-import { NomosError } from '../core/errors.ts';
+import { ConfigurationError, errorText, NomosError } from '../core/errors.ts';
 import { PROGRAM_ROLES, startProgram } from '../core/program.ts';
 import { startDefaults } from './defaults.ts';
 import { lobbyRoom } from './lobby.ts';
@@ -12,7 +12,7 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 /** `npm start`: whatever the environment does not name is started, then Nomos itself, and the chat page's address is printed. */
 async function start(): Promise<void> {
-  const { values } = parseArgs({ options: { 'no-open': { type: 'boolean', default: false } } });
+  const values = readArguments();
   if (existsSync('.env')) process.loadEnvFile('.env');
   const ended = signalled();
   const defaults = await startDefaults(process.env, {
@@ -51,6 +51,16 @@ async function start(): Promise<void> {
     if (reason instanceof Error) throw reason;
   } finally {
     await stack.disposeAsync();
+  }
+}
+
+function readArguments(): { 'no-open': boolean } {
+  try {
+    return parseArgs({ options: { 'no-open': { type: 'boolean', default: false } } }).values;
+  } catch (error) {
+    throw new ConfigurationError(`npm start: ${errorText(error)}`, {
+      hint: 'It takes --no-open (do not open a browser). It runs all roles; `npm run nomos -- start --role …` runs some.',
+    });
   }
 }
 
