@@ -36,7 +36,7 @@ async function main(folder: string): Promise<void> {
     const { PATH, HOME, CI } = process.env;
     const defaults = await startDefaults(
       { PATH, HOME, CI },
-      { home, packages: process.env['NOMOS_HOME'] ?? '.nomos', pace: 0.5, onProgress: say },
+      { home, packages: process.env['NOMOS_HOME'] || '.nomos', pace: 0.5, onProgress: say },
     );
     stack.defer(() => defaults.stop());
     const config = readConfig({ ...defaults.environment, NOMOS_API_LISTEN: '127.0.0.1:0' });
