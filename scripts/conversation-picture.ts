@@ -85,8 +85,9 @@ async function photograph(
 ): Promise<void> {
   await page.setViewportSize(viewport);
   await page.evaluate((id) => {
-    const place = /^#\/session\/[^/]+/.exec(location.hash)?.[0] ?? '';
-    location.hash = `${place}/room/${id}`;
+    const { location: page } = globalThis as unknown as { location: { hash: string } };
+    const place = /^#\/session\/[^/]+/.exec(page.hash)?.[0] ?? '';
+    page.hash = `${place}/room/${id}`;
   }, roomId);
   await page.locator('.Timeline_message').last().waitFor({ timeout: LOAD_MS });
   let before = '';
