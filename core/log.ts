@@ -5,6 +5,11 @@ import { pino } from 'pino';
  * execution. Command output and model text only ever at `debug`.
  */
 export const log = pino(
-  { level: process.env['NOMOS_LOG_LEVEL'] ?? 'info', base: null },
+  {
+    level: process.env['NOMOS_LOG_LEVEL'] ?? 'info',
+    base: null,
+    // Errors stand under `error`; without this they would be written as {}.
+    serializers: { error: pino.stdSerializers.err },
+  },
   pino.destination(2),
 );

@@ -20,7 +20,7 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
  * taps ✅, types "I confirm", and prints the conversation. Exits with 1 when a step does not happen.
  */
 async function play(): Promise<void> {
-  const packages = process.env['NOMOS_HOME'] ?? '.nomos';
+  const packages = process.env['NOMOS_HOME'] || '.nomos';
   const home = resolve(packages, 'demo');
   removeDatabaseHome(resolve(home, 'services'));
   rmSync(home, { recursive: true, force: true });

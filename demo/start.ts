@@ -6,6 +6,7 @@ import { readConfig } from '../core/config/config.ts';
 import { ConfigurationError, errorText, NomosError } from '../core/errors.ts';
 import { PROGRAM_ROLES, startProgram } from '../core/program.ts';
 import { startDefaults } from './defaults.ts';
+import { leaveEnvironment } from './environment.ts';
 import { lobbyRoom } from './lobby.ts';
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -15,14 +16,13 @@ async function start(): Promise<void> {
   const values = readArguments();
   if (existsSync('.env')) process.loadEnvFile('.env');
   const ended = signalled();
-  const defaults = await startDefaults(process.env, {
-    home: process.env['NOMOS_HOME'] ?? '.nomos',
-    onProgress: say,
-  });
+  const home = process.env['NOMOS_HOME'] || '.nomos';
+  const defaults = await startDefaults(process.env, { home, onProgress: say });
   const stack = new AsyncDisposableStack();
   stack.defer(() => defaults.stop());
   try {
     const config = readConfig(defaults.environment);
+    stack.defer(leaveEnvironment(home, defaults.environment));
     say('Nomos: starting');
     const program = await startProgram(config, new Set(PROGRAM_ROLES));
     stack.defer(() => program.stop());

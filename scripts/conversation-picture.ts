@@ -36,7 +36,7 @@ async function main(folder: string): Promise<void> {
     const { PATH, HOME, CI } = process.env;
     const defaults = await startDefaults(
       { PATH, HOME, CI },
-      { home, packages: process.env['NOMOS_HOME'] ?? '.nomos', pace: 0.5, onProgress: say },
+      { home, packages: process.env['NOMOS_HOME'] || '.nomos', pace: 0.5, onProgress: say },
     );
     stack.defer(() => defaults.stop());
     const config = readConfig({ ...defaults.environment, NOMOS_API_LISTEN: '127.0.0.1:0' });
@@ -85,8 +85,9 @@ async function photograph(
 ): Promise<void> {
   await page.setViewportSize(viewport);
   await page.evaluate((id) => {
-    const place = /^#\/session\/[^/]+/.exec(location.hash)?.[0] ?? '';
-    location.hash = `${place}/room/${id}`;
+    const { location: page } = globalThis as unknown as { location: { hash: string } };
+    const place = /^#\/session\/[^/]+/.exec(page.hash)?.[0] ?? '';
+    page.hash = `${place}/room/${id}`;
   }, roomId);
   await page.locator('.Timeline_message').last().waitFor({ timeout: LOAD_MS });
   let before = '';

@@ -1,9 +1,9 @@
 import type { UserId } from '../../core/ids.ts';
 import { affects, decision, howToDecide, openUntil } from './approval.ts';
 import { cardOf, fitting, type Card } from './card.ts';
-import { ATTACHED, commandBlock } from './command.ts';
+import { ATTACHED, commandBlock, SECRET_NOT_SHOWN } from './command.ts';
 import { FINAL_STATUSES, stateWords } from './execution.ts';
-import { list, para, rich, strong, type Rich } from './rich.ts';
+import { em, list, para, rich, strong, type Rich } from './rich.ts';
 import type { BatchState, BlastState, ExecutionState } from './state.ts';
 import type { View } from './view.ts';
 import { count, EXECUTION_MARK, label, RISK_BADGE, RISK_MARK, slug } from './words.ts';
@@ -54,6 +54,7 @@ function batchForm(
         batch.approval === null ? undefined : decision(batch.approval, view),
       ),
       ...commands(batch.executions, extent.commands),
+      waits && batch.executions.some((one) => one.masked) ? para(em(SECRET_NOT_SHOWN)) : undefined,
       list(batch.executions.slice(0, extent.targets).map((one) => targetLine(one, view))),
       batch.executions.length > extent.targets
         ? para(rich`and ${batch.executions.length - extent.targets} more targets, ${ATTACHED}`)

@@ -9,6 +9,10 @@ export const COMMAND_LINES_MAX = 30;
 /** What a card says where it cannot show everything that is approved: then a file goes with it. */
 export const ATTACHED = 'attached whole as a file';
 
+/** What a waiting card says where the command holds a secret (X9): it is covered by the approval, and not shown. */
+export const SECRET_NOT_SHOWN =
+  'It contains a secret that is not shown; what is approved is the whole command with it.';
+
 const HEAD_BYTES = 600;
 const HEAD_LINES = 10;
 

@@ -55,6 +55,8 @@ export function exampleExecution(changes: Partial<ExecutionState> = {}): Executi
     blast: { direct: ['service:shop@web-1', 'service:blog@web-1'], total: 5 },
     status: 'pending_approval',
     allowedBy: null,
+    preview: null,
+    masked: false,
     approval: exampleApproval(),
     createdAt: at('15:04:00'),
     queuedAt: null,

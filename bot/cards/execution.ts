@@ -1,9 +1,9 @@
 import type { UserId } from '../../core/ids.ts';
 import { affects, decision, howToDecide, openUntil } from './approval.ts';
 import { cardOf, fitting, type Card } from './card.ts';
-import { commandBlock } from './command.ts';
+import { commandBlock, SECRET_NOT_SHOWN } from './command.ts';
 import { outputBlock } from './output.ts';
-import { list, para, rich, strong, type Rich } from './rich.ts';
+import { code, em, list, para, rich, strong, type Rich } from './rich.ts';
 import type { ExecutionState, ExecutionStatus } from './state.ts';
 import { clock, elapsed, type View } from './view.ts';
 import { bytes, EXECUTION_MARK, label, nameOf, RISK_BADGE, RISK_MARK, slug } from './words.ts';
@@ -47,16 +47,34 @@ function waitingCard(execution: ExecutionState, view: View, callFor: readonly Us
     [
       para(strong(head)),
       commandBlock(execution.command),
+      execution.masked ? para(em(SECRET_NOT_SHOWN)) : undefined,
       para(
         rich`${strong(RISK_BADGE[execution.risk])} · on ${slug(execution.target)}${where(execution)}`,
       ),
       list(execution.reasons.slice(0, REASONS_MAX).map((reason) => label(reason, 160))),
       para(affects(execution.blast)),
+      ...previewBlocks(execution.preview),
       approval === null ? undefined : para(openUntil(approval, view), howToDecide(approval)),
       para(rich`id ${slug(execution.shortId)}`),
     ],
     { mentions: callFor, msgtype: 'm.text' },
   );
+}
+
+function previewBlocks(preview: ExecutionState['preview']): Array<Rich | undefined> {
+  if (preview === null) return [];
+  const exit = preview.exitCode === 0 ? '' : `, exit code ${preview.exitCode}`;
+  const output = outputBlock(preview.tail);
+  return [
+    para(
+      rich`${strong('Preview')}: ${code(label(preview.command, 200))}${exit}`,
+      output === undefined ? 'It printed nothing.' : undefined,
+    ),
+    output,
+    preview.longer
+      ? para(rich`End of what it printed; all of it is attached as a file.`)
+      : undefined,
+  ];
 }
 
 function lifeCard(

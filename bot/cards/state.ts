@@ -60,6 +60,15 @@ export interface BlastState {
   readonly total: number;
 }
 
+/** What a dry run said (A19). */
+export interface PreviewState {
+  readonly command: string;
+  readonly exitCode: number;
+  readonly tail: string;
+  /** There is more than the tail; it is attached as a file. */
+  readonly longer: boolean;
+}
+
 /** One command on one target. */
 export interface ExecutionState {
   readonly shortId: string;
@@ -71,6 +80,9 @@ export interface ExecutionState {
   readonly risk: Risk;
   readonly reasons: readonly string[];
   readonly blast: BlastState;
+  readonly preview: PreviewState | null;
+  /** Something in the command is not shown, because it is a secret (X9); the approval covers it all the same. */
+  readonly masked: boolean;
   readonly status: ExecutionStatus;
   readonly allowedBy: 'class' | 'grant' | 'approval' | null;
   readonly approval: ApprovalState | null;

@@ -66,7 +66,8 @@ export async function taskAt(
   return message === null ? null : asId<SessionId>(message.sessionId);
 }
 
-function lanesOf(room: KnownRoom): string[] {
+/** The lanes in which the bot's own messages to a room stand. */
+export function lanesOf(room: KnownRoom): string[] {
   const own = roomLane(room.roomId);
   return room.sessionId === null ? [own] : [own, sessionLane(room.sessionId)];
 }

@@ -20,6 +20,7 @@ import { answer, sessionOf, type HandlerContext } from './context.ts';
 import { cardAt, turnAt } from './locate.ts';
 import { optionsOf, settleQuestion } from './question.ts';
 import { resumeTask, resumptionWords } from './resume.ts';
+import { onFormerCard } from './removed-card.ts';
 import { approvalOfCard } from './task-room.ts';
 import { giveWord } from './verdict.ts';
 
@@ -43,6 +44,8 @@ export async function onReaction(context: HandlerContext): Promise<void> {
   if (card === null || card.kind === 'turn') {
     if (meaning === 'stop')
       await stopTurn(context, await turnAt(unit.db, event.room, reaction.target));
+    else if (card === null && (meaning === 'approve' || meaning === 'deny'))
+      await onFormerCard(context, reaction.target);
     return;
   }
   await onCard(context, card, meaning, reaction.key, reaction.target);

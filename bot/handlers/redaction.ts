@@ -12,6 +12,7 @@ import { redactMessage } from '../../core/tasks/messages.ts';
 import { answerTo } from '../cards/replies.ts';
 import { rich } from '../cards/rich.ts';
 import { answer, type HandlerContext } from './context.ts';
+import { onCardRemoved } from './removed-card.ts';
 
 /**
  * Something was taken back: the ✅ or the words that approved (A7), or a message that asked for work (T13). Only what its own
@@ -20,6 +21,7 @@ import { answer, type HandlerContext } from './context.ts';
 export async function onRedaction(context: HandlerContext): Promise<void> {
   const { unit, event, operator } = context;
   if (event.redacts === null) return;
+  if (await onCardRemoved(context, event.redacts)) return;
   const stored = await unit.db.matrixInbox.findUnique({
     where: { eventId: event.redacts },
     select: { sender: true, roomId: true },

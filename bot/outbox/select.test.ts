@@ -9,8 +9,33 @@ const noPace = () => 0;
 
 describe('chooseInLane', () => {
   test('R5: new messages go in order, whatever their priority', () => {
-    const first = row('send', 9);
+    const first = row('send', 5, { cardKey: 'a' });
     expect(chooseInLane([first, row('send', 0)], noPace)).toEqual({ send: first });
+    const notice = row('send', 9);
+    expect(chooseInLane([notice, row('send', 0)], noPace)).toEqual({ send: notice });
+  });
+
+  test('R10: what a person waits for overtakes the first message of a progress card, and that card’s edits stay behind it', () => {
+    const progress = row('send', 9, { cardKey: 'progress:1' });
+    const edit = row('edit', 0, { cardKey: 'progress:1' });
+    const urgent = row('send', 0, { cardKey: 'execution:1' });
+    expect(chooseInLane([progress, edit, urgent], noPace)).toEqual({ send: urgent });
+    expect(chooseInLane([progress, edit], noPace)).toEqual({ send: progress });
+  });
+
+  test('R10: what a person waits for overtakes room names, pins and reactions', () => {
+    const urgent = row('send', 0);
+    const touches = [row('state', 5), row('react', 5), row('redact', 5)];
+    expect(chooseInLane([...touches, urgent], noPace)).toEqual({ send: urgent });
+  });
+
+  test('R5: names, reactions and their withdrawal keep their order among each other', () => {
+    const react = row('react', 5);
+    expect(chooseInLane([react, row('redact', 0)], noPace)).toEqual({ send: react });
+    const waiting = row('state', 5, { waitMs: 300 });
+    expect(chooseInLane([waiting, row('state', 0)], noPace)).toEqual({ waitMs: 300 });
+    const edit = row('edit', 5, { cardKey: 'a' });
+    expect(chooseInLane([waiting, edit], noPace)).toEqual({ send: edit });
   });
 
   test('R10: what a person waits for overtakes progress edits', () => {
@@ -47,7 +72,7 @@ describe('chooseInLane', () => {
   });
 
   test('R5: a message that waits for its retry holds its lane', () => {
-    const message = row('send', 9, { waitMs: 400 });
+    const message = row('send', 5, { waitMs: 400 });
     expect(chooseInLane([message, row('send', 0)], noPace)).toEqual({ waitMs: 400 });
   });
 

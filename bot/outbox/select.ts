@@ -1,3 +1,5 @@
+import { PRIORITY } from './insert.ts';
+
 /** A pending row, as far as it matters for whose turn it is. */
 export interface WaitingRow {
   id: bigint;
@@ -12,10 +14,14 @@ export interface WaitingRow {
 /** What to do in a lane: send a row, or look again after a while. */
 export type Choice<R> = { send: R } | { waitMs: number };
 
+/** What is done to a room or an event that is there: it keeps its order among its like, and messages may pass it. */
+const TOUCHES: ReadonlySet<string> = new Set(['state', 'react', 'redact']);
+
 /**
- * The row whose turn it is in a lane. Rows go in the order of their ids, except that an edit may stand back: while its
- * card's pace or its own retry holds it, or where a more urgent row follows that is not about the same card. Any other
- * row is a barrier that nothing behind it may pass, so new messages keep their order, and no edit comes before its card.
+ * The row whose turn it is in a lane. Rows go in the order of their ids, except that some may stand back, for a more urgent
+ * row that follows and is not about the same card, or while a wait of their own holds them: edits, reactions, room state,
+ * and the first message of a progress card. Any other row is a barrier that nothing behind it may pass, so the messages
+ * that people read keep their order, and no edit comes before its card.
  *
  * @param rows one lane's pending rows, by id
  * @param paceMs milliseconds until an edit of a card may go, 0 or less for now
@@ -26,18 +32,26 @@ export function chooseInLane<R extends WaitingRow>(
 ): Choice<R> | undefined {
   let best: R | undefined;
   let waitMs = Infinity;
+  let touched = false;
   const heldCards = new Set<string | null>();
   for (const row of rows) {
     const wait = Math.max(row.waitMs, row.kind === 'edit' ? paceMs(row) : 0);
     const afterItsCard = row.cardKey !== null && heldCards.has(row.cardKey);
-    if (wait <= 0 && !afterItsCard) {
+    const afterItsLike = touched && TOUCHES.has(row.kind);
+    if (wait <= 0 && !afterItsCard && !afterItsLike) {
       if (best === undefined || row.priority < best.priority) best = row;
     } else if (wait > 0) {
       waitMs = Math.min(waitMs, wait);
     }
-    if (row.kind !== 'edit') break;
-    heldCards.add(row.cardKey);
+    if (!standsBack(row)) break;
+    if (TOUCHES.has(row.kind)) touched = true;
+    if (row.kind !== 'react') heldCards.add(row.cardKey);
   }
   if (best !== undefined) return { send: best };
   return waitMs === Infinity ? undefined : { waitMs };
+}
+
+function standsBack(row: WaitingRow): boolean {
+  if (row.kind === 'send') return row.priority >= PRIORITY.progress && row.cardKey !== null;
+  return row.kind === 'edit' || TOUCHES.has(row.kind);
 }

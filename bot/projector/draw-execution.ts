@@ -1,17 +1,21 @@
 import { asId, type SessionId, type TurnId } from '../../core/ids.ts';
 import type { Role } from '../../core/operators.ts';
-import { batchCard, batchFile } from '../cards/batch.ts';
+import { batchCard } from '../cards/batch.ts';
 import type { Card } from '../cards/card.ts';
-import { showsWhole } from '../cards/command.ts';
 import { executionCard, FINAL_STATUSES } from '../cards/execution.ts';
-import { outputIsLong } from '../cards/output.ts';
-import type { BatchState } from '../cards/state.ts';
-import { MAX_FILE_BYTES, PRIORITY, putCard, react, uploadFile } from '../outbox/enqueue.ts';
+import { PRIORITY, putCard, react } from '../outbox/enqueue.ts';
+import {
+  attachCommand,
+  attachedOutputs,
+  attachOutputs,
+  attachPreview,
+  type Place,
+} from './attach.ts';
 import { decidersToCall, type DrawContext } from './context.ts';
 import { shownSession } from './draw-task.ts';
 import { cardKey } from './keys.ts';
 import {
-  approvalState,
+  batchState,
   executionsOfCard,
   executionState,
   type ExecutionCardRow,
@@ -21,13 +25,6 @@ import {
 export const READ_CARD_AFTER_MS = 10_000;
 /** A command that is over sooner is not worth a button to stop it. */
 export const STOP_AFTER_MS = 3_000;
-
-/** A card's place: its task, its thread, its key. */
-interface Place {
-  readonly to: { session: SessionId };
-  readonly thread?: { turnId: TurnId };
-  readonly key: string;
-}
 
 /** The card of an execution (C3), or of the batch that it belongs to (X13), with the files and reactions that go with it. */
 export async function drawExecution(context: DrawContext, executionId: string): Promise<void> {
@@ -55,6 +52,7 @@ export async function drawExecution(context: DrawContext, executionId: string): 
       : [];
   // What cannot be shown whole goes before its card, so that it is there when the decision is asked for (A16).
   await attachCommand(context, rows, place);
+  await attachPreview(context, first, place);
   await putCard(context.unit, {
     to: place.to,
     card: {
@@ -112,16 +110,6 @@ function cardFor(
   });
 }
 
-function batchState(rows: readonly ExecutionCardRow[], context: DrawContext): BatchState {
-  const [first] = rows;
-  const approval = rows.find((row) => row.approval !== null)?.approval ?? null;
-  return {
-    shortId: approval?.shortId ?? first?.shortId ?? '',
-    executions: rows.map((row) => executionState(row, context)),
-    approval: approval === null ? null : approvalState(approval, context.operators),
-  };
-}
-
 async function addReactions(
   { unit, view }: DrawContext,
   rows: readonly ExecutionCardRow[],
@@ -144,83 +132,4 @@ async function addReactions(
       view.now.getTime() - row.startedAt.getTime() >= STOP_AFTER_MS,
   );
   if (stoppable) await react(unit, { to: place.to, target, key: '🛑' });
-}
-
-async function attachCommand(
-  context: DrawContext,
-  rows: readonly ExecutionCardRow[],
-  place: Place,
-): Promise<void> {
-  const { unit, view, mask } = context;
-  const [first] = rows;
-  if (first === undefined) return;
-  const text =
-    first.batchId === null
-      ? showsWhole(first.command)
-        ? undefined
-        : mask(first.command)
-      : batchFile(batchState(rows, context), view);
-  if (text === undefined) return;
-  await uploadFile(unit, {
-    to: place.to,
-    name: `command-${first.shortId}.txt`,
-    mimetype: 'text/plain',
-    bytes: Buffer.from(text).subarray(0, MAX_FILE_BYTES),
-    card: {
-      key: cardKey.commandFile(place.key),
-      kind: 'file',
-      refId: first.id,
-      sessionId: place.to.session,
-      ...(place.thread === undefined ? {} : place.thread),
-    },
-    ...(place.thread === undefined ? {} : { thread: place.thread }),
-    priority: PRIORITY.person,
-  });
-}
-
-/** A finished execution's whole output, where a card cannot show it. */
-interface WholeOutput {
-  readonly id: string;
-  readonly shortId: string;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function attachedOutputs(
-  { unit }: DrawContext,
-  rows: readonly ExecutionCardRow[],
-  over: boolean,
-): Promise<WholeOutput[]> {
-  if (!over) return [];
-  const whole = await unit.db.execution.findMany({
-    where: { id: { in: rows.map(({ id }) => id) } },
-    select: { id: true, shortId: true, stdout: true, stderr: true },
-    orderBy: { createdAt: 'asc' },
-  });
-  return whole.filter(({ stdout, stderr }) => outputIsLong(stdout, stderr));
-}
-
-async function attachOutputs(
-  { unit }: DrawContext,
-  outputs: readonly WholeOutput[],
-  place: Place,
-): Promise<void> {
-  for (const { id, shortId, stdout, stderr } of outputs) {
-    const text = stderr === '' ? stdout : `${stdout}\n--- stderr ---\n${stderr}`;
-    await uploadFile(unit, {
-      to: place.to,
-      name: `output-${shortId}.txt`,
-      mimetype: 'text/plain',
-      bytes: Buffer.from(text).subarray(0, MAX_FILE_BYTES),
-      card: {
-        key: cardKey.outputFile(id),
-        kind: 'file',
-        refId: id,
-        sessionId: place.to.session,
-        ...(place.thread === undefined ? {} : place.thread),
-      },
-      replyTo: { card: place.key },
-      ...(place.thread === undefined ? {} : { thread: place.thread }),
-    });
-  }
 }

@@ -9,6 +9,7 @@ export const cardKey = {
   execution: (execution: { id: string; batchId: string | null }) =>
     execution.batchId === null ? `execution:${execution.id}` : `batch:${execution.batchId}`,
   commandFile: (cardKeyOfExecution: string) => `command-file:${cardKeyOfExecution}`,
+  previewFile: (cardKeyOfExecution: string) => `preview-file:${cardKeyOfExecution}`,
   outputFile: (executionId: string) => `output-file:${executionId}`,
   plan: (approvalId: string) => `approval:${approvalId}`,
   question: (questionId: string) => `question:${questionId}`,

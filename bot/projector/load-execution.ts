@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import type { Reader } from '../../core/db/database.ts';
 import type { Approval, ApprovalVote, Execution } from '../../core/db/rows.ts';
+import { readPreview } from '../../core/executions/preview.ts';
 import { blastShape } from '../../core/graph/blast-radius.ts';
 import { targetShape } from '../../core/graph/targets.ts';
 import { roleCovers, type Operators, type Role } from '../../core/operators.ts';
 import type { DrawContext } from './context.ts';
-import type { ApprovalState, BlastState, ExecutionState } from '../cards/state.ts';
+import type {
+  ApprovalState,
+  BatchState,
+  BlastState,
+  ExecutionState,
+  PreviewState,
+} from '../cards/state.ts';
 
 const reasonsShape = z.array(z.string());
 
@@ -50,6 +57,8 @@ export function executionState(
     target: row.targetSlug,
     address: addressOf(row.target),
     command: mask(row.command),
+    masked: mask(row.command) !== row.command,
+    preview: previewState(row.preview, mask),
     risk: row.risk,
     reasons: reasonsShape.parse(row.reasons),
     blast: blastState(row.blast),
@@ -67,6 +76,20 @@ export function executionState(
     stderrBytes: Number(row.stderrBytes),
     error: row.error === null ? null : mask(row.error),
     cancelRequestedBy: row.cancelRequestedBy,
+  };
+}
+
+/** The executions of one card, and what they wait for. */
+export function batchState(
+  rows: readonly ExecutionCardRow[],
+  context: Pick<DrawContext, 'mask' | 'operators'>,
+): BatchState {
+  const [first] = rows;
+  const approval = rows.find((row) => row.approval !== null)?.approval ?? null;
+  return {
+    shortId: approval?.shortId ?? first?.shortId ?? '',
+    executions: rows.map((row) => executionState(row, context)),
+    approval: approval === null ? null : approvalState(approval, context.operators),
   };
 }
 
@@ -105,6 +128,13 @@ function addressOf(target: unknown): string {
   const port = host.port === 22 ? '' : `:${host.port}`;
   const login = `${host.user}@${host.address}${port}`;
   return container === undefined ? login : `pct exec ${container.pveId} by ${login}`;
+}
+
+function previewState(stored: unknown, mask: (text: string) => string): PreviewState | null {
+  const preview = readPreview(stored);
+  if (preview === null) return null;
+  const { command, exitCode, tail, longer } = preview;
+  return { command: mask(command), exitCode, tail: mask(tail), longer };
 }
 
 function blastState(blast: unknown): BlastState {

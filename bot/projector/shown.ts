@@ -18,7 +18,11 @@ export async function isShown(db: Reader, approvalId: ApprovalId): Promise<boole
       : approval.executions.map((execution) => cardKey.execution(execution)),
   );
   const cards = await db.matrixCard.findMany({
-    where: { cardKey: { in: [...keys].flatMap((key) => [key, cardKey.commandFile(key)]) } },
+    where: {
+      cardKey: {
+        in: [...keys].flatMap((key) => [key, cardKey.commandFile(key), cardKey.previewFile(key)]),
+      },
+    },
     select: { cardKey: true, eventId: true },
   });
   const delivered = cards.filter(({ eventId }) => eventId !== null);

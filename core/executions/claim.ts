@@ -15,6 +15,7 @@ import { addNote } from '../tasks/messages.ts';
 import { lockSession } from '../tasks/lock.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { commandHash, subjectHash } from './hash.ts';
+import { coveredHash } from './preview.ts';
 import { lockExecution, transition } from './states.ts';
 
 /** How long a claim holds without a heartbeat. Under the 60 s of R6, with room for one missed beat. */
@@ -130,16 +131,15 @@ async function stillAllowed(
     if (execution.approvalId === null) return false;
     const approval = await unit.db.approval.findUnique({
       where: { id: execution.approvalId },
-      include: { executions: { orderBy: { createdAt: 'asc' }, select: { commandHash: true } } },
+      include: {
+        executions: { orderBy: { createdAt: 'asc' }, select: { commandHash: true, preview: true } },
+      },
     });
     if (approval?.status !== 'approved') return false;
     // The rules may want somebody else, or more people, than when it was decided.
     if (approval.needsPeople < verdict.needsPeople) return false;
     if (!roleCovers(approval.needsRole as Role, verdict.needsRole)) return false;
-    return (
-      subjectHash(approval.executions.map((covered) => covered.commandHash)) ===
-      approval.subjectHash
-    );
+    return subjectHash(approval.executions.map(coveredHash)) === approval.subjectHash;
   }
   if (await isPaused(unit.db)) return false;
   if (execution.allowedBy === 'class') return execution.risk === 'read_only';
@@ -165,7 +165,7 @@ async function askAgain(
     turnId: execution.turnId,
     passId: execution.passId,
     risk: execution.risk,
-    subjectHash: subjectHash([execution.commandHash]),
+    subjectHash: subjectHash([coveredHash(execution)]),
     needsRole: verdict.needsRole,
     needsPeople: verdict.needsPeople,
   });

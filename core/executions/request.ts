@@ -22,6 +22,7 @@ import type { Risk } from '../policy/risk.ts';
 import { lockSession } from '../tasks/lock.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { commandHash, subjectHash } from './hash.ts';
+import { coveredHash, type Preview } from './preview.ts';
 import { recordMove } from './states.ts';
 
 /** A command that the agent (or the API) wants to run on one target. */
@@ -35,6 +36,8 @@ export interface ExecutionRequest {
   command: string;
   purpose: string;
   declaredRisk?: Risk | undefined;
+  /** What a dry run said, to stand on the card (A19). */
+  preview?: Preview | undefined;
   /** Milliseconds; the configured default, 60 minutes at most (X3). */
   timeoutMs?: number | undefined;
   /** Who asks, for the audit log. Default `agent`. */
@@ -102,7 +105,9 @@ export async function requestExecution(
         turnId: request.turnId,
         passId: request.passId,
         risk: verdict.risk,
-        subjectHash: subjectHash([hash]),
+        subjectHash: subjectHash([
+          coveredHash({ commandHash: hash, preview: request.preview ?? null }),
+        ]),
         needsRole: verdict.needsRole,
         needsPeople: verdict.needsPeople,
       })
@@ -126,6 +131,7 @@ export async function requestExecution(
       risk: verdict.risk,
       reasons: verdict.reasons,
       blast,
+      ...(request.preview === undefined ? {} : { preview: request.preview }),
       status,
       allowedBy: permission?.by ?? null,
       grantId: permission?.grant?.id ?? null,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Execution } from '../db/rows.ts';
 import { awaitExecution } from '../executions/await.ts';
+import type { Preview } from '../executions/preview.ts';
 import { requestExecution } from '../executions/request.ts';
 import { isFinal } from '../executions/states.ts';
 import { faultPoint } from '../faults.ts';
@@ -9,6 +10,7 @@ import { MAX_EXECUTION_MS } from '../limits.ts';
 import { classify } from '../policy/classify.ts';
 import { RISKS } from '../policy/risk.ts';
 import { executionResult } from './execution-result.ts';
+import { makePreview } from './preview.ts';
 import { defineTool, type ChangeContext } from './tool.ts';
 
 const input = z.strictObject({
@@ -31,6 +33,13 @@ const input = z.strictObject({
     .enum(RISKS)
     .optional()
     .describe('Your own judgement. It can only raise what the policy finds.'),
+  preview: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'For a change: a dry run that only reads, such as "apt-get -s upgrade", "rsync -n …", "nginx -t" or a diff. It runs first on the same target, and its output stands on the card that the operator decides by.',
+    ),
   timeout: z
     .int()
     .min(1)
@@ -50,7 +59,7 @@ export const runTool = defineTool({
   looksOnly: ({ command, declared_risk }) => classify(command, declared_risk).risk === 'read_only',
   resumable: true,
   async handler(context, args) {
-    const id = (await alreadyRequested(context)) ?? (await request(context, args));
+    const id = (await alreadyRequested(context)) ?? (await requestFrom(context, args));
     const execution = await waitForEnd(context, id);
     const ok = !isFinal(execution.status) || execution.status === 'completed';
     return { ok, value: executionResult(execution), entity: execution.targetSlug };
@@ -69,7 +78,22 @@ async function alreadyRequested({
   return found === null ? null : asId<ExecutionId>(found.id);
 }
 
-async function request(context: ChangeContext, args: z.output<typeof input>): Promise<ExecutionId> {
+async function requestFrom(
+  context: ChangeContext,
+  args: z.output<typeof input>,
+): Promise<ExecutionId> {
+  const { target, purpose, preview } = args;
+  const reads = classify(args.command, args.declared_risk).risk === 'read_only';
+  return preview === undefined || reads
+    ? request(context, args)
+    : request(context, args, await makePreview(context, { target, command: preview, purpose }));
+}
+
+async function request(
+  context: ChangeContext,
+  args: z.output<typeof input>,
+  preview?: Preview,
+): Promise<ExecutionId> {
   const { sessionId, turnId, passId, toolCallId } = context;
   return context.write(async (unit) => {
     const { executionId } = await requestExecution(unit, {
@@ -80,6 +104,7 @@ async function request(context: ChangeContext, args: z.output<typeof input>): Pr
       target: args.target,
       command: args.command,
       purpose: args.purpose,
+      preview,
       declaredRisk: args.declared_risk,
       timeoutMs: args.timeout === undefined ? undefined : args.timeout * 1000,
     });

@@ -11,7 +11,7 @@ if (process.argv[2] !== 'up') {
 }
 try {
   const services = await startEmbedded({
-    home: process.env['NOMOS_HOME'] ?? fileURLToPath(new URL('../../.nomos', import.meta.url)),
+    home: process.env['NOMOS_HOME'] || fileURLToPath(new URL('../../.nomos', import.meta.url)),
     need: { postgres: true, redis: true, homeserver: true },
     onProgress: (text) => process.stderr.write(`${text}\n`),
   });

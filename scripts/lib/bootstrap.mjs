@@ -31,12 +31,15 @@ export async function main(argv) {
   const stopWaiting = endOnSignal();
   try {
     const settings = readSettings();
-    const home = resolve(root, settings.NOMOS_HOME ?? '.nomos');
+    const home = resolve(root, settings.NOMOS_HOME || '.nomos');
     if (command === 'start' || command === 'demo') makeFolder(home);
     if (command === 'start') refuseSecondStart(home);
     await prepare(command, args, home, settings);
     stopWaiting();
-    await launch(program(command, args));
+    await launch({
+      ...program(command, args),
+      env: command === 'run' ? runningEnvironment(home) : {},
+    });
   } catch (error) {
     endSteps();
     process.stderr.write(
@@ -103,6 +106,19 @@ function needsPython(settings) {
 
 function onPath(name) {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)));
+}
+
+/**
+ * What the running `npm start` of this folder set up: commands such as `token create` are about that one, where the
+ * environment names nothing else.
+ */
+function runningEnvironment(home) {
+  const file = join(home, 'environment.json');
+  if (lockHolder(join(home, 'locks', 'services.lock')) === undefined || !existsSync(file))
+    return {};
+  const settings = readSettings();
+  const left = Object.entries(JSON.parse(readFileSync(file, 'utf8')));
+  return Object.fromEntries(left.filter(([name]) => !settings[name] && !settings[`${name}_FILE`]));
 }
 
 function refuseSecondStart(home) {

@@ -10,10 +10,10 @@ import { nodeProgram, root, runningDir } from './packages.mjs';
 const SAME_SIGNAL_MS = 500;
 
 /**
- * @param {{script: string, args: string[]}} program
+ * @param {{script: string, args: string[], env?: Record<string, string>}} program
  * @returns never: the process ends with the program's exit code
  */
-export async function launch({ script, args }) {
+export async function launch({ script, args, env = {} }) {
   const note = leaveNote(script, args);
   const follow = pathToFileURL(join(root, 'scripts', 'lib', 'follow-parent.mjs')).href;
   const node = nodeProgram();
@@ -27,6 +27,7 @@ export async function launch({ script, args }) {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
       env: {
         ...process.env,
+        ...env,
         PATH: `${join(root, 'node_modules', '.bin')}:${process.env.PATH ?? ''}`,
         NOMOS_BOOTSTRAP_PID: String(process.pid),
       },

@@ -8,11 +8,11 @@ import { NomosWorld } from '../support/nomos-world.ts';
 const run = (command: string, purpose: string) => ({
   name: 'run',
   arguments: { target: 'host:web-1', command, purpose },
-}, 240_000);
+});
 const goal = (text: string) => ({ toolCalls: [{ name: 'set_goal', arguments: { goal: text } }] });
 const complete = (summary: string) => ({
   toolCalls: [{ name: 'complete_task', arguments: { outcome: 'success', summary } }],
-}, 240_000);
+});
 const runs = (file: string): number =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
 

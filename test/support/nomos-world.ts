@@ -68,11 +68,13 @@ export class NomosWorld implements AsyncDisposable {
   }
 
   /** Prepares everything but Nomos itself, which `start` starts. */
-  static async open(): Promise<NomosWorld> {
+  static async open(
+    options: { homeserver?: () => Promise<TestHomeserver> } = {},
+  ): Promise<NomosWorld> {
     const [databaseUrl, redis, homeserver, model, sshd] = await Promise.all([
       freshDatabase(),
       testRedis(),
-      testHomeserver(),
+      (options.homeserver ?? testHomeserver)(),
       startScriptedModel(),
       TestSshd.start(),
     ]);

@@ -27,6 +27,8 @@ export interface DeskAnswers {
     readonly serverName: string;
     readonly registrationSecret: string;
   };
+  /** A homeserver with Synapse's own limits. */
+  readonly '/limited-homeserver': DeskAnswers['/homeserver'];
 }
 
 const home = fileURLToPath(new URL('../../.nomos', import.meta.url));
@@ -106,8 +108,10 @@ export class ServiceDesk {
         return this.#newDatabase(false);
       case '/redis':
         return { url: (await this.#valkey()).url };
-      case '/homeserver': {
-        const { url, serverName, registrationSecret } = await this.#synapse();
+      case '/homeserver':
+      case '/limited-homeserver': {
+        const limits = path === '/homeserver' ? 'high' : 'default';
+        const { url, serverName, registrationSecret } = await this.#synapse(limits);
         return { url, serverName, registrationSecret };
       }
       default:
@@ -155,14 +159,16 @@ export class ServiceDesk {
     });
   }
 
-  #synapse() {
-    return this.#once('synapse', async () => {
+  #synapse(rateLimits: 'default' | 'high') {
+    return this.#once(`synapse ${rateLimits}`, async () => {
       const { python } = await this.#python();
+      const { supervisor, stateDir } = this.#place();
       return startSynapse({
-        ...this.#place(),
+        supervisor,
+        stateDir: rateLimits === 'high' ? stateDir : join(stateDir, 'limited'),
         python,
         serverName: 'test.local',
-        rateLimits: 'high',
+        rateLimits,
         fast: true,
       });
     });

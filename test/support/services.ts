@@ -36,7 +36,19 @@ export async function testRedis(): Promise<{ readonly url: string; readonly pref
 
 /** The homeserver (Synapse). */
 export async function testHomeserver(): Promise<TestHomeserver> {
-  const { url, serverName, registrationSecret } = await ask('/homeserver');
+  return homeserverOf(await ask('/homeserver'));
+}
+
+/** A homeserver with Synapse's default limits: 0.2 messages a second for each account, after 10 at once. */
+export async function limitedHomeserver(): Promise<TestHomeserver> {
+  return homeserverOf(await ask('/limited-homeserver'));
+}
+
+function homeserverOf({
+  url,
+  serverName,
+  registrationSecret,
+}: DeskAnswers['/homeserver']): TestHomeserver {
   const accounts = new MatrixAccounts(url, registrationSecret);
   return {
     url,

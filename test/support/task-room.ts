@@ -3,6 +3,7 @@ import { createHandler } from '../../bot/handlers/index.ts';
 import { cardKey } from '../../bot/projector/keys.ts';
 import { Projector } from '../../bot/projector/projector.ts';
 import type { Approval, Execution } from '../../core/db/rows.ts';
+import type { Preview } from '../../core/executions/preview.ts';
 import { requestExecution } from '../../core/executions/request.ts';
 import {
   asId,
@@ -125,7 +126,7 @@ export async function askFor(
   world: BotWorld,
   task: RoomTask,
   command: string,
-  options: { target?: string; purpose?: string; unseen?: boolean } = {},
+  options: { target?: string; purpose?: string; unseen?: boolean; preview?: Preview } = {},
 ): Promise<WaitingCommand> {
   const outcome = await world.write((unit) =>
     requestExecution(unit, {
@@ -136,6 +137,7 @@ export async function askFor(
       target: options.target ?? 'web-1',
       command,
       purpose: options.purpose ?? 'For the test',
+      preview: options.preview,
     }),
   );
   if (outcome.kind !== 'waiting') throw new Error(`it should wait, and is ${outcome.kind}`);

@@ -1,0 +1,28 @@
+import { sql, type Unit } from '../../core/db/database.ts';
+
+/**
+ * A card was removed from its room: its event is no longer the card's, so that it can be decided on nowhere until the next
+ * drawing has sent it again, with its reactions.
+ */
+export async function forgetCard(unit: Unit, cardKey: string): Promise<void> {
+  await unit.db.matrixCard.update({
+    where: { cardKey },
+    data: { eventId: null, contentHash: '' },
+  });
+  await unit.db.$executeRaw(sql`
+    UPDATE matrix_outbox SET state = 'superseded'
+    WHERE card_key = ${cardKey} AND (kind = 'react' OR (kind = 'edit' AND state = 'pending'))`);
+}
+
+/** The card whose event this was once, before it was removed; null if the bot never sent a card with it in these lanes. */
+export async function formerCard(
+  unit: Unit,
+  lanes: readonly string[],
+  eventId: string,
+): Promise<string | null> {
+  const row = await unit.db.matrixOutbox.findFirst({
+    where: { eventId, lane: { in: [...lanes] }, kind: 'send', cardKey: { not: null } },
+    select: { cardKey: true },
+  });
+  return row?.cardKey ?? null;
+}
