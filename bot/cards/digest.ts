@@ -30,7 +30,7 @@ function digestForm(digest: DigestState, callFor: readonly UserId[], most: numbe
 }
 
 function headWords(digest: DigestState): string {
-  if (!isEnded(digest.status)) return '🔵 So far';
+  if (!isEnded(digest.status)) return '⏳ So far';
   const mark: TaskMark =
     digest.outcome === 'success' ? 'done' : digest.outcome === 'partial' ? 'partial' : 'failed';
   const words = {

@@ -4,10 +4,13 @@ import { label } from './words.ts';
 /** How a task stands, as the room list shows it (T7). */
 export type TaskMark = 'running' | 'needs_you' | 'done' | 'partial' | 'failed';
 
-/** The sign of each mark, first in the room's name. */
+/**
+ * The sign of each mark, first in the room's name. All of one UTF-16 unit (and at most a variation selector): clients that make
+ * an avatar of a name's first unit would show half a character otherwise.
+ */
 export const MARK_SIGN: Readonly<Record<TaskMark, string>> = {
-  running: '🔵',
-  needs_you: '🟡',
+  running: '⏳',
+  needs_you: '❗',
   done: '✅',
   partial: '☑️',
   failed: '❌',

@@ -23,7 +23,7 @@ export const RISK_MARK: Readonly<Record<Risk, string>> = {
 /** A mark for each word of an execution's life. */
 export const EXECUTION_MARK: Readonly<Record<ExecutionStatus, string>> = {
   requested: '🕒',
-  pending_approval: '🟡',
+  pending_approval: '❗',
   approved: '👍',
   queued: '🕒',
   running: '▶️',

@@ -76,7 +76,7 @@ async function nothingDecidedHere(
     ...waiting.map((session) => {
       const title = titleOf({ shortId: session.shortId, title: session.goal ?? session.title });
       const roomId = roomIdOf(session.roomId);
-      return roomId === null ? rich`🟡 ${title}` : rich`🟡 ${link(roomLink(roomId), title)}`;
+      return roomId === null ? rich`❗ ${title}` : rich`❗ ${link(roomLink(roomId), title)}`;
     }),
   );
 }

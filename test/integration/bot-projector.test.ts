@@ -146,10 +146,10 @@ describe('a new task', () => {
     const session = await world.database.read.session.findUniqueOrThrow({
       where: { id: one.sessionId },
     });
-    expect(world.roomNames.get(one.roomId)).toBe(`🔵 Task ${session.shortId}`);
+    expect(world.roomNames.get(one.roomId)).toBe(`⏳ Task ${session.shortId}`);
     await world.write(async (unit) => setGoal(unit, one.sessionId, 'Check the disks'));
     await world.settle();
-    expect(world.roomNames.get(one.roomId)).toBe('🔵 Check the disks');
+    expect(world.roomNames.get(one.roomId)).toBe('⏳ Check the disks');
     const names = (): Promise<number> =>
       world.database.read.matrixOutbox.count({
         where: { lane: `session:${one.sessionId}`, eventType: 'm.room.name' },
@@ -183,7 +183,7 @@ describe('C1: the task card', () => {
     const execution = world.card(`execution:${executionId}`);
     expect(card.html).toContain(encodeURIComponent(execution.eventId));
     expect(card.mentions).toEqual([]);
-    expect(world.roomNames.get(one.roomId)?.startsWith('🟡')).toBe(true);
+    expect(world.roomNames.get(one.roomId)?.startsWith('❗')).toBe(true);
   });
 
   it('C9: offers ▶️ once a task looks stuck', async () => {

@@ -248,9 +248,9 @@ describe('what the bot says', () => {
         replyTo: { card: 'c' },
       });
       await redact(unit, { to, target: { card: 'c' }, reaction: '✅' });
-      await setRoomName(unit, { to, name: '🔵 Lobby' });
+      await setRoomName(unit, { to, name: '⏳ Lobby' });
     });
-    await stage.operator.room('🔵 Lobby');
+    await stage.operator.room('⏳ Lobby');
     const sent = await stage.operator.message(lobby, 'card');
     expect(sent.content['m.relates_to']).toEqual({
       rel_type: 'm.thread',

@@ -21,7 +21,7 @@ async function openTaskWithRoom(): Promise<{ sessionId: SessionId; turnId: TurnI
       origin: { kind: 'api' },
     });
     const to = { session: sessionId };
-    await createTaskRoom(unit, { sessionId, name: '🔵 Check the disks', topic: 'A task' });
+    await createTaskRoom(unit, { sessionId, name: '⏳ Check the disks', topic: 'A task' });
     await putCard(unit, {
       to,
       card: { key: `turn:${turnId}`, kind: 'turn', refId: turnId, sessionId, turnId },
@@ -58,7 +58,7 @@ describe('a task’s room', () => {
     const bot = stage.start();
     await bot.ready;
     const { sessionId, turnId } = await openTaskWithRoom();
-    const roomId = await stage.operator.room('🔵 Check the disks');
+    const roomId = await stage.operator.room('⏳ Check the disks');
     const space = await stage.operator.room('Nomos');
     const word = await stage.operator.message(roomId, 'On it.');
     expect(await stage.operator.bodies(roomId, stage.bot.userId)).toEqual([
@@ -113,7 +113,7 @@ describe('a task’s room', () => {
       await runUntilKilled(stage, point);
       const bot = stage.start();
       await bot.ready;
-      const roomId = await stage.operator.room('🔵 Check the disks');
+      const roomId = await stage.operator.room('⏳ Check the disks');
       await stage.operator.message(roomId, 'On it.');
       expect(await roomsOf(sessionId)).toEqual([roomId]);
     },
@@ -130,7 +130,7 @@ describe('a task’s room', () => {
       return 'lose answer';
     };
     const { sessionId } = await openTaskWithRoom();
-    const roomId = await stage.operator.room('🔵 Check the disks');
+    const roomId = await stage.operator.room('⏳ Check the disks');
     await stage.operator.message(roomId, 'On it.');
     expect(lost).toBe(true);
     expect(await roomsOf(sessionId)).toEqual([roomId]);
@@ -159,7 +159,7 @@ describe('a task’s room', () => {
       return 'pass';
     };
     const { sessionId } = await openTaskWithRoom();
-    const roomId = await stage.operator.room('🔵 Check the disks');
+    const roomId = await stage.operator.room('⏳ Check the disks');
     await stage.operator.message(roomId, 'On it.');
     expect(limits).toBe(2);
     expect(await roomsOf(sessionId)).toEqual([roomId]);
@@ -190,7 +190,7 @@ describe('a task’s room', () => {
     await stage.operator.message(lobby, 'meanwhile');
     limited = false;
     await stage.write(({ db }) => db.matrixOutbox.updateMany({ data: { notBefore: null } }));
-    const roomId = await stage.operator.room('🔵 Check the disks');
+    const roomId = await stage.operator.room('⏳ Check the disks');
     expect(await roomsOf(sessionId)).toEqual([roomId]);
     await bot.stop();
     await proxy.close();
@@ -200,7 +200,7 @@ describe('a task’s room', () => {
     const nobody = '@nobody:elsewhere.invalid' as typeof stage.operator.userId;
     await stage.start({ operators: operatorsOf(nobody, stage.operator.userId) }).ready;
     const { sessionId } = await openTaskWithRoom();
-    const roomId = await stage.operator.room('🔵 Check the disks');
+    const roomId = await stage.operator.room('⏳ Check the disks');
     await stage.operator.message(roomId, 'On it.');
     expect(await roomsOf(sessionId)).toEqual([roomId]);
   });
