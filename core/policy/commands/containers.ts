@@ -4,14 +4,18 @@ import type { Arg, Check, Rule } from '../model.ts';
 import { secrecyOf } from '../paths.ts';
 import { best } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
-import { each, ids, problems, reads, verbs } from './rules.ts';
+import { each, problems, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const LIST = reads(
   '-aqlsgv -f: -n: --all --quiet --filter: --format: --last: --latest --no-trunc --size --digests --tree --resolve --no-resolve --orphans? --services --status: --pod --ns --sort: --external --human? --verbose',
   {
     output: (call) =>
-      call.args.some((arg) => /^(-[a-z]*q[a-z]*|--quiet|--services)$/.test(arg.value))
+      call.args.some((arg) =>
+        /^(-[a-z]*q[a-z]*|--quiet|--services|(--format=)?['"]?\{\{\s*\.(Names|ID|Name)\s*\}\}['"]?)$/.test(
+          arg.value,
+        ),
+      )
         ? { kind: 'id' }
         : { kind: 'any' },
   },
@@ -23,7 +27,11 @@ const INSPECT = reads('-s -f: --format: --type: --size --pretty --verbose', {
       .map(() => changes('shows the environment of a container, which may hold passwords')),
 });
 const LOGS = reads(
-  '-tl -n: --timestamps --details --since: --until: --tail: --latest --names --color --no-color --no-log-prefix --index: --raw --no-trunc --no-task-ids --no-resolve',
+  '-ftl -n: --follow --timestamps --details --since: --until: --tail: --latest --names --color --no-color --no-log-prefix --index: --raw --no-trunc --no-task-ids --no-resolve',
+  {
+    also: (read, call) =>
+      has(read, '-f', '--follow') ? [endless(`${call.name} -f follows the log`)] : [],
+  },
 );
 const ONE = reads(
   '--format: --no-stream --no-trunc --all -a --since: --until: --filter: -f: --json -v --verbose --human? -H -q --quiet --limit: --no-reset -i: --interval: --stream?',
@@ -194,7 +202,12 @@ export const containers: Table = {
     read: {
       'ps pods images stats statsp info version img': reads(
         '-aqvl -o: --all --quiet --output: --no-trunc --name: --state: --label: --namespace: --id: --image: --latest --pod:',
-        { output: ids },
+        {
+          output: (call) =>
+            call.args.some((arg) => /^(-[a-z]*q|--quiet)/.test(arg.value))
+              ? { kind: 'id' }
+              : { kind: 'any' },
+        },
       ),
       'inspect inspecti inspectp': reads('-o: -q --output:'),
       logs: LOGS,

@@ -182,7 +182,7 @@ export const files: Table = {
   }),
   ...each('chmod chown chgrp setfacl chattr', { check: owner }),
   ...each(
-    'cp mv install ln scp sftp rclone pv ddrescue gzip zip 7z cpio age sops openssl-enc socat ncat telnet ftp lftp tftp',
+    'cp mv install ln scp sftp pv ddrescue gzip zip 7z cpio age sops openssl-enc socat telnet ftp lftp tftp',
     { check: copies },
   ),
   ...each('truncate fallocate', { check: truncate }),

@@ -12,7 +12,7 @@ import type { Table } from './rules.ts';
 const GLOBALS =
   '-n: --namespace: --context: --cluster: --request-timeout: -v: --v: --warnings-as-errors';
 
-const GET = `${GLOBALS} -A -o: -l: -f: -L: -R -k: --all-namespaces --output: --selector: --filename: --field-selector: --show-labels --show-kind --sort-by: --no-headers --ignore-not-found --label-columns: --chunk-size: --raw: --show-managed-fields --template: --server-print --subresource: --types: --for: --allow-missing-template-keys --containers --sum --use-protocol-buffers --recursive --kustomize:`;
+const GET = `${GLOBALS} -A -w -o: -l: -f: -L: -R -k: --all-namespaces --output: --watch --watch-only --selector: --filename: --field-selector: --show-labels --show-kind --sort-by: --no-headers --ignore-not-found --label-columns: --chunk-size: --raw: --show-managed-fields --template: --server-print --subresource: --types: --for: --allow-missing-template-keys --containers --sum --use-protocol-buffers --recursive --kustomize:`;
 
 /** Fields of secrets are shown by every format but names and columns. */
 function secretOutput(read: Options, call: Call): Finding[] {
@@ -30,7 +30,7 @@ function secretOutput(read: Options, call: Call): Finding[] {
   );
   const format = valuesOf(read, '-o', '--output').map((arg) => arg.value);
   const plain = format.every((value) => /^(name|wide)$/.test(value)) && !has(read, '--template');
-  const files = has(read, '-f', '--filename', '-k', '--kustomize');
+  const files = !call.name.endsWith('logs') && has(read, '-f', '--filename', '-k', '--kustomize');
   if ((secret && (!plain || call.name.endsWith('describe'))) || (files && !plain))
     found.push(changes('kubectl shows the contents of secrets'));
   return found;
@@ -48,20 +48,27 @@ function kubeconfig(read: Options): Finding[] {
     .map((file) => changes(`kubectl reads ${shown(file)}, which may name programs to run`));
 }
 
+/** `-w` watches, and `-f` follows where it does not name a file. */
+const following = (read: Options, call: Call): Finding[] =>
+  has(read, '-w', '--watch', '--watch-only', '--follow') ||
+  (call.name.endsWith('logs') && has(read, '-f'))
+    ? [endless(`${call.name} waits for more`)]
+    : [];
+
+/** Formats that print names only; any other may print what somebody wrote into an object. */
+const NAMES = /(^| )(-o ?|--output[= ])(=?name|=?jsonpath=\{[.\w[\]*]*metadata\.name\})( |$)/;
+
 const kubeReads = (spec: string = GET): Rule =>
   reads(spec, {
-    also: secretOutput,
+    also: (read, call) => [...secretOutput(read, call), ...following(read, call)],
     output: (call) =>
-      / get$/.test(call.name) &&
-      call.args.some((arg) =>
-        /^-o=?(name)?$|^(-oname|name|--output=name)$|jsonpath/.test(arg.value),
-      )
+      / get$/.test(call.name) && NAMES.test(call.args.map(best).join(' '))
         ? { kind: 'id' }
         : { kind: 'any' },
   });
 
 const LOGS = kubeReads(
-  `${GLOBALS} -p -c: -l: --previous --container: --selector: --since: --since-time: --tail: --timestamps --all-containers --prefix --limit-bytes: --max-log-requests: --all-pods --ignore-errors`,
+  `${GLOBALS} -f -p -c: -l: --follow --previous --container: --selector: --since: --since-time: --tail: --timestamps --all-containers --prefix --limit-bytes: --max-log-requests: --all-pods --ignore-errors`,
 );
 
 /** Changes that only pretend. */

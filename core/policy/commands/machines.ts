@@ -1,8 +1,8 @@
 /** Virtual machines and system containers outside Proxmox, and what builds them. */
 import { execIn } from './containers.ts';
-import { changes } from '../model.ts';
+import { changes, shown } from '../model.ts';
 import type { Check } from '../model.ts';
-import { readOptions } from './options.ts';
+import { readOptions, valuesOf } from './options.ts';
 import { dangerFindings, each, problems, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
 
@@ -25,6 +25,10 @@ const lxc = verbs({
 });
 
 const virsh = verbs({
+  also: (read) =>
+    valuesOf(read, '-c', '--connect')
+      .filter((uri) => !/^(qemu|lxc|xen|test):\/\/\/(system|session|default)?$/.test(uri.value))
+      .map((uri) => changes(`virsh connects through ${shown(uri)}, which may run a program`)),
   globals: '-qr -c: --connect: --quiet --readonly',
   read: {
     'list dominfo domstate domstats domblklist domblkinfo domblkstat domiflist domifaddr domifstat dommemstat vcpuinfo vcpucount nodeinfo nodememstats nodecpustats net-list net-info net-dhcp-leases pool-list pool-info vol-list vol-info vol-path version uri hostname capabilities snapshot-list snapshot-info iface-list nwfilter-list domuuid domid domname dominterfaces dumpxml net-dumpxml pool-dumpxml vol-dumpxml sysinfo freecell':

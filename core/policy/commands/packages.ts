@@ -7,7 +7,7 @@ import { each, problems, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const APT =
-  '-qyVuafn --quiet? --all-versions --all --installed --upgradable --upgradeable --manual-installed --names-only --full --no-all-versions --recurse --important --verbose --no-pager --version --help';
+  '-qyVuafni --quiet? --all-versions --all --installed --upgradable --upgradeable --manual-installed --names-only --full --no-all-versions --recurse --important --verbose --no-pager --version --help';
 const SIMULATED =
   '-s -q -u -V -y -f -t: --simulate --just-print --dry-run --recon --no-act --quiet? --show-upgraded --verbose-versions --assume-yes --yes --no-install-recommends --install-recommends --with-new-pkgs --only-upgrade --purge --autoremove --auto-remove --target-release: --allow-downgrades --no-remove --fix-broken';
 

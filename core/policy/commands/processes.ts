@@ -62,7 +62,12 @@ export const processes: Table = {
   ps: { check: ps },
   pgrep: reads(
     '-acfiLlnovwx -d: -g: -G: -P: -s: -t: -u: -U: -r: -F:@ -A --ns: --nslist: --full --list-name --list-full --exact --newest --oldest --count --ignore-case --inverse --parent: --user: --euid: --uid: --group: --delimiter: --runstates: --older: --help --version',
-    { output: ids },
+    {
+      output: (call) =>
+        call.args.some((arg) => /^-[a-zA-Z]*[al]|^--list/.test(arg.value))
+          ? { kind: 'any' }
+          : { kind: 'id' },
+    },
   ),
   pidof: reads('-sxnqc -o: -S:', { output: ids }),
   pstree: reads(

@@ -64,7 +64,8 @@ function agent(): Rule {
 const pct = verbs({
   resolve: beginning(PCT),
   read: {
-    'list status config pending listsnapshot df cpusets help': { ...OUT, output: ids },
+    'list status': { ...OUT, output: ids },
+    'config pending listsnapshot df cpusets help': OUT,
     exec: { check: exec },
     destroy: wiping('deletes the container'),
     rollback: wiping('throws away what came after the snapshot'),
@@ -75,10 +76,11 @@ const pct = verbs({
 const qm = verbs({
   resolve: beginning(QM),
   read: {
-    'list status config pending listsnapshot showcmd help wait': { ...OUT, output: ids },
+    'list status': { ...OUT, output: ids },
+    'config pending listsnapshot showcmd help wait': OUT,
     guest: qmGuest,
     agent: agent(),
-    cloudinit: verbs({ read: { 'dump pending': OUT } }),
+    cloudinit: verbs({ read: { pending: OUT } }),
     destroy: wiping('deletes the virtual machine'),
     rollback: wiping('throws away what came after the snapshot'),
   },

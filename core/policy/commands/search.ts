@@ -97,7 +97,12 @@ const jq: Check = (call, shell) => {
     ...valuesOf(read, '-f', '--from-file'),
     ...read.operands.slice(has(read, '-f', '--from-file') ? 0 : 1),
   ];
-  return [...problems('jq', read), ...files.flatMap((file) => readsFile(file, shell))];
+  const shows = words.some((word) => /(^|[^.\w])(env|\$ENV)\b/.test(word.value));
+  return [
+    ...(shows ? [changes('jq shows the environment, which may hold secrets')] : []),
+    ...problems('jq', read),
+    ...files.flatMap((file) => readsFile(file, shell)),
+  ];
 };
 
 const yq: Check = (call, shell) => {

@@ -49,7 +49,8 @@ export const servers: Table = {
   ),
   traefik: onlyIf(/^(version|healthcheck)$/, 'starts the server'),
   sshd: onlyIf(/^(-t|-T|-V)$/, 'starts the server'),
-  ...each('named-checkconf named-checkzone', onlyIf(/^[\w ./:-]*$/, 'is not understood')),
+  'named-checkconf': onlyIf(/^(-v|-z)?( ?[\w/][\w./-]*)?$/, 'is not understood'),
+  'named-checkzone': onlyIf(/^\w[\w.-]* [\w/][\w./-]*$/, 'is not understood'),
   visudo: onlyIf(/^(-c|-cs|-c -f [\w./-]+|-cf [\w./-]+)$/, 'edits who may do what'),
   postconf: onlyIf(/^(-[ndMPhHx]+)?( ?[\w.]+)*$/, 'changes the settings'),
   ...each('postqueue', onlyIf(/^(-p|-j)$/, 'changes the queue')),
@@ -68,7 +69,7 @@ export const servers: Table = {
     'is not known to only read',
   ),
   amtool: onlyIf(
-    /^(alert( query)?|silence( query)?|check-config [\w./-]+|config show)( [\w=".-]+)*$/,
+    /^((alert|silence)( query)?|check-config [\w./-]+|config show)$/,
     'changes alerts',
   ),
   rabbitmqctl: brokers(

@@ -1,6 +1,6 @@
 /** systemd and its kin, and the other service managers. */
 import { changes, endless, shown } from '../model.ts';
-import type { Check } from '../model.ts';
+import type { Call, Check, HoleKind } from '../model.ts';
 import { best } from './lenient.ts';
 import { has, readOptions } from './options.ts';
 import { dangerFindings, each, problems, reads, verbs } from './rules.ts';
@@ -50,8 +50,17 @@ const systemctl: Check = (call, shell) => {
   ];
 };
 
+/** Plain listings are words: unit names and states. */
+const unitNames = (call: Call): HoleKind => {
+  const words = call.args.map(best);
+  const plain =
+    words.includes('--plain') &&
+    words.some((word) => /^--(no-legend|legend=(no|false))$/.test(word));
+  return plain && words.some((word) => word.startsWith('list-')) ? { kind: 'id' } : { kind: 'any' };
+};
+
 const JOURNAL =
-  '-aeqxrlkm -b? -n? -o: -u: -t: -p: -g: -S: -U: -c: -D: -F: -N -M: -T: -# --all --no-pager --no-full --full --no-tail --lines? --output: --utc --catalog --quiet --merge --boot? --list-boots --dmesg --unit: --user-unit: --identifier: --exclude-identifier: --facility: --priority: --grep: --case-sensitive? --since: --until: --cursor: --after-cursor: --show-cursor --reverse --pager-end --user --system --disk-usage --header --list-catalog --dump-catalog --fields --field: --no-hostname --output-fields: --directory: --file: --machine: --verify --truncate-newline --namespace: --version --help';
+  '-aefqxrlkm -b? -n? -o: -u: -t: -p: -g: -S: -U: -c: -D: -F: -N -M: -T: -# --all --no-pager --follow --no-full --full --no-tail --lines? --output: --utc --catalog --quiet --merge --boot? --list-boots --dmesg --unit: --user-unit: --identifier: --exclude-identifier: --facility: --priority: --grep: --case-sensitive? --since: --until: --cursor: --after-cursor: --show-cursor --reverse --pager-end --user --system --disk-usage --header --list-catalog --dump-catalog --fields --field: --no-hostname --output-fields: --directory: --file: --machine: --verify --truncate-newline --namespace: --version --help';
 
 /** `journalctl -b -1` and `-n 50` give an optional value in a word of its own. */
 const journalctl: Check = (call) => {
@@ -62,7 +71,9 @@ const journalctl: Check = (call) => {
         /^([-+]?\d+|all|[0-9a-f]{32})$/.test(arg.value)
       ),
   );
-  return problems('journalctl', readOptions(words, JOURNAL));
+  const read = readOptions(words, JOURNAL);
+  const follows = has(read, '-f', '--follow') ? [endless('journalctl -f follows the log')] : [];
+  return [...follows, ...problems('journalctl', read)];
 };
 
 const plain = reads(
@@ -82,7 +93,7 @@ const service: Check = (call) => {
 };
 
 export const services: Table = {
-  systemctl: { check: systemctl, inert: true },
+  systemctl: { check: systemctl, inert: true, output: unitNames },
   journalctl: { check: journalctl },
   service: { check: service, inert: true },
   ...each('rc-service', {
@@ -96,7 +107,7 @@ export const services: Table = {
   'rc-update': verbs({ read: { show: reads('-v') }, inert: true }),
   ...each(
     'sv s6-svstat supervisorctl initctl chkconfig monit',
-    verbs({ read: { 'status list avail': reads('') }, inert: true }),
+    verbs({ read: { 'status list avail summary': reads('') }, inert: true }),
   ),
   loginctl: verbs({
     globals: '-alq --no-pager --no-legend',

@@ -121,7 +121,7 @@ export const system: Table = {
     { operands: 'none' },
   ),
   ...each('lspci', reads('-vknmDPtxbq -s: -d: -i:@', { operands: 'none' })),
-  lsusb: reads('-vt -s: -d: -D:', { operands: 'none' }),
+  lsusb: reads('-vt -s: -d:', { operands: 'none' }),
   lsmod: reads('', { operands: 'none' }),
   modinfo: reads(
     '-0adlpnV -F: -k: --field: --author --description --license --parameters --filename',
@@ -147,7 +147,6 @@ export const system: Table = {
     }),
   ),
   ...each('sensors', reads('-ufAjv -c:@ --json --no-adapter --version', { operands: 'names' })),
-  ...each('lsattr', reads('-RVadlpv')),
   getenforce: reads('', { operands: 'none' }),
   sestatus: reads('-vb', { operands: 'none' }),
   ...each(
@@ -199,7 +198,7 @@ export const system: Table = {
       const text = call.args.map(best).join(' ');
       if (/\b(power|chassis power)\s+(off|cycle|reset|soft)\b/.test(text))
         return [destroys(`ipmitool stops the machine: ${shown(text)}`)];
-      return /^(sdr|sensor|sel (list|elist|info)|fru( print)?|lan print( \d+)?|chassis (status|power status)|power status|mc info|user list( \d+)?)( list| elist)?$/.test(
+      return /^(sdr( type [\w ]+| entity [\d.]+)?|sensor|sel (list|elist|info)|fru( print)?|lan print( \d+)?|chassis (status|power status)|power status|mc info|user list( \d+)?)( list| elist)?$/.test(
         text,
       )
         ? []

@@ -2,8 +2,9 @@
 import { changes, endless, shown } from '../model.ts';
 import type { Check } from '../model.ts';
 import { overwriting, readingTree } from '../paths.ts';
+import { operandsOf } from './lenient.ts';
 import { has, readOptions } from './options.ts';
-import { each, ids, problems, reads, readsFile } from './rules.ts';
+import { each, problems, reads, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const tee: Check = (call) => {
@@ -61,7 +62,11 @@ export const text: Table = {
   tail: { check: tail },
   wc: reads(
     '-clmwL --bytes --chars --lines --max-line-length --words --total: --files0-from:@ --help --version',
-    { operands: 'files', anyOption: true, output: ids },
+    {
+      operands: 'files',
+      anyOption: true,
+      output: (call) => (operandsOf(call).length === 0 ? { kind: 'id' } : { kind: 'any' }),
+    },
   ),
   cut: reads(
     '-b: -c: -d: -f: -nsz --bytes: --characters: --delimiter: --fields: --complement --only-delimited --output-delimiter: --zero-terminated --help --version',
@@ -84,7 +89,13 @@ export const text: Table = {
   ),
   rev: reads('-hV --help --version', { operands: 'files', anyOption: true }),
   ...each(
-    'fold fmt expand unexpand pr',
+    'expand unexpand',
+    reads('-ai -t: -# --initial --all --first-only --tabs: --help --version', {
+      operands: 'files',
+    }),
+  ),
+  ...each(
+    'fold fmt pr',
     reads(
       '-bcdsutifmJnlTae -w: -h: -g: -p: --bytes --spaces --width: --tabs: --initial --all --first-only --help --version',
       { operands: 'files' },
@@ -159,7 +170,7 @@ export const text: Table = {
   tsort: reads('', { operands: 'files', most: 1 }),
   look: reads('-abdf -t:', { operands: 'files', leading: 1 }),
   ...each(
-    'less more most pg',
+    'less zless more most pg',
     reads(PAGER, {
       operands: 'files',
       also: (read) =>
@@ -178,18 +189,19 @@ export const text: Table = {
   echo: { check: () => [] },
   printf: { check: printf },
   tee: { check: tee },
-  ...each(
-    'basename dirname',
-    reads('-az -s: --multiple --suffix: --zero --help --version', { output: ids }),
-  ),
+  basename: reads('-az -s: --multiple --suffix: --zero --help --version', {
+    output: () => ({ kind: 'name' }),
+  }),
+  dirname: reads('-z --zero --help --version'),
   seq: reads('-w -s: -f: --separator: --format: --equal-width --help --version', {
-    output: ids,
+    output: (call) =>
+      call.args.every((arg) => /^[\d.-]+$/.test(arg.value)) ? { kind: 'id' } : { kind: 'any' },
     also: (read) =>
       read.operands.every((arg) => /^[-+]?[\d.\0]+$/.test(arg.value))
         ? []
         : [endless('seq counts')],
   }),
-  expr: { check: () => [], output: ids },
+  expr: { check: () => [] },
   factor: reads('-h --exponents --help --version'),
   bc: reads('-hilqsw --mathlib --quiet --standard --warn --version --help', { operands: 'files' }),
 };

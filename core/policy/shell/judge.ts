@@ -100,10 +100,13 @@ export abstract class Judge extends Scope implements Shell {
       const known = this.values.get(name);
       return known !== undefined && !known.hole && !this.bound.has(name);
     });
-    const choices = names.map((name) => this.choices(name));
+    const at = words[0]?.pos ?? 0;
+    const choices = names.map((name) => this.choices(name, at));
     const total = choices.reduce((product, choice) => product * choice.length, 1);
     if (total <= MAX_COMBINATIONS) return this.bind(names, choices, 0, words);
-    for (const [at, name] of names.entries()) this.bind([name], [choices[at] ?? []], 0, words);
+    for (const [index, name] of names.entries()) {
+      this.bind([name], [choices[index] ?? []], 0, words);
+    }
   }
 
   private bind(

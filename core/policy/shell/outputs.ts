@@ -11,17 +11,15 @@ export type Registry = (name: string) => Rule | undefined;
 
 const ANY: HoleKind = { kind: 'any' };
 
-/** Filters that hand lines on as they are. */
-const FILTERS = new Set(['head', 'tail', 'sort', 'uniq', 'grep', 'tac', 'shuf']);
-
 /** What the words are that a command, pipeline or substitution prints. */
 export function outputOf(node: SyntaxNode, registry: Registry, lookup: Lookup): HoleKind {
   if (node.type === 'Script') {
     const only = node.commands.length === 1 ? node.commands[0] : undefined;
     return only ? outputOf(only.command, registry, lookup) : ANY;
   }
-  if (node.type === 'Pipeline') return pipeOutput(node.commands, registry, lookup);
+  if (node.type === 'Pipeline') return pipeOutput(node, registry, lookup);
   if (node.type !== 'Command' || !node.name) return ANY;
+  if (node.redirects.some((redirect) => redirect.operator === '>&')) return ANY;
   const words = [node.name, ...node.suffix.filter((item) => item.type === 'Word')];
   const [first, ...rest] = words.flatMap((word) => readWord(word, lookup));
   if (!first || !isKnown(first)) return ANY;
@@ -32,25 +30,54 @@ export function outputOf(node: SyntaxNode, registry: Registry, lookup: Lookup): 
   return registry(first.value)?.output?.({ name: first.value, args: rest, input: NO_INPUT }) ?? ANY;
 }
 
-function pipeOutput(commands: readonly SyntaxNode[], registry: Registry, lookup: Lookup): HoleKind {
+function pipeOutput(
+  node: Extract<SyntaxNode, { type: 'Pipeline' }>,
+  registry: Registry,
+  lookup: Lookup,
+): HoleKind {
+  // With `|&` error messages come through as well.
+  if (node.operators.includes('|&')) return ANY;
   let kind = ANY;
-  for (const command of commands) {
-    const name = command.type === 'Command' ? (command.name?.value ?? '') : '';
-    const handsOn = FILTERS.has(name) || (kind.kind === 'id' && selectsFields(command));
-    if (kind.kind === 'any' || !handsOn) kind = outputOf(command, registry, lookup);
+  for (const command of node.commands) {
+    const handsOn =
+      kind.kind !== 'any' &&
+      (handsLinesOn(command) || (kind.kind === 'id' && selectsFields(command)));
+    if (!handsOn) kind = outputOf(command, registry, lookup);
   }
   return kind;
+}
+
+const plainWords = (node: SyntaxNode): string[] =>
+  node.type === 'Command'
+    ? node.suffix.map((item) => (item.type === 'Word' ? item.value : '<'))
+    : ['<'];
+
+/** Filters that hand lines of their input on as they are. With a file to read they would hand on that. */
+function handsLinesOn(node: SyntaxNode): boolean {
+  if (node.type !== 'Command') return false;
+  const words = plainWords(node);
+  const name = node.name?.value ?? '';
+  if (/^(head|tail|sort|uniq|tac|shuf)$/.test(name)) {
+    return words.every(
+      (word) => /^-[a-zA-Z]*[+\d]*$|^\+?\d+$/.test(word) && !/^-[a-z]*[oS]/.test(word),
+    );
+  }
+  if (name !== 'grep') return false;
+  const operands = words.filter((word) => !/^-[vwxiEFoq]+$/.test(word));
+  return operands.length === 1 && !/^[-<]/.test(operands[0] as string);
 }
 
 /** `awk '{print $1}'` and `cut` pick words out of lines and make none up. */
 function selectsFields(node: SyntaxNode): boolean {
   if (node.type !== 'Command') return false;
-  const words = node.suffix.map((item) => (item.type === 'Word' ? item.value : ''));
+  const words = plainWords(node);
   if (node.name?.value === 'awk') {
     return words.length === 1 && /^[^"]*\{\s*print\s+\$\d+\s*\}$/.test(words[0] as string);
   }
-  const cuts = words.every((word) => /^-(d.|f[\d,-]+|f|d)$|^[\d,-]+$|^.$/.test(word));
-  return node.name?.value === 'cut' && cuts;
+  return (
+    node.name?.value === 'cut' &&
+    /^-d(.| .) -f ?[\d,-]+$|^-f ?[\d,-]+( -d(.| .))?$/.test(words.join(' '))
+  );
 }
 
 /** Literal texts that a command may put into a pipe. */

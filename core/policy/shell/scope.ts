@@ -106,9 +106,11 @@ export class Scope implements Lookup {
     return known.texts.every((text) => /^-?\d{1,15}$/.test(text));
   }
 
-  /** The texts that a variable may have, with none at all unless a loop around gives it one. */
-  protected choices(name: string): string[] {
-    const texts = [...(this.values.get(name)?.texts ?? [])];
-    return this.loops.has(name) || texts.includes('') ? texts : [...texts, ''];
+  /** The texts that a variable may have at a place; none at all as well, unless it has certainly been set by then. */
+  protected choices(name: string, at: number): string[] {
+    const known = this.values.get(name);
+    const texts = [...(known?.texts ?? [])];
+    const set = this.loops.has(name) || (known?.since !== undefined && at >= known.since);
+    return set || texts.includes('') ? texts : [...texts, ''];
   }
 }

@@ -6,6 +6,7 @@ import { HOLE, isKnown } from '../model.ts';
 import type { Arg, HoleKind } from '../model.ts';
 import { forEachChild } from './parse.ts';
 import type { Assignment, Command, SyntaxNode, Word } from './parse.ts';
+import { readsInput } from './visit.ts';
 import { readText, readWord } from './words.ts';
 import type { Lookup } from './words.ts';
 
@@ -16,6 +17,8 @@ export interface Known {
   hole: HoleKind | undefined;
   /** The likeliest of the values that are not plain text. */
   guess: string | undefined;
+  /** Where in the source the variable has certainly been set; before it may be empty. */
+  since: number | undefined;
 }
 
 /** The variables that a script sets. A name that is absent comes from outside. */
@@ -53,16 +56,29 @@ interface Sources {
   found: Map<string, Found>;
   assignments: Assignment[];
   loops: { name: string; words: readonly Word[] | undefined }[];
+  /** Variables that `read` takes from a pipe, with what comes through it. */
+  piped: { name: string; from: SyntaxNode }[];
 }
 
 const ANY: HoleKind = { kind: 'any' };
 
-/** Reads all assignments below a node. `substitution` says what is known of a substitution's output. */
-export function variablesOf(root: SyntaxNode, substitution: Lookup['substitution']): Values {
-  const sources: Sources = { found: new Map(), assignments: [], loops: [] };
+/**
+ * Reads all assignments below a node. `substitution` says what is known of a substitution's output, `output` of a command's.
+ */
+export function variablesOf(
+  root: SyntaxNode,
+  substitution: Lookup['substitution'],
+  output: (node: SyntaxNode) => HoleKind,
+): Values {
+  const sources: Sources = { found: new Map(), assignments: [], loops: [], piped: [] };
   collect(root, sources);
   const { found } = sources;
-  if (found.size === 0 && sources.assignments.length === 0 && sources.loops.length === 0)
+  if (
+    found.size === 0 &&
+    sources.assignments.length === 0 &&
+    sources.loops.length === 0 &&
+    sources.piped.length === 0
+  )
     return new Map();
   let settled = new Map<string, Found>();
   for (let round = 0; round < 3; round++) {
@@ -92,11 +108,17 @@ export function variablesOf(root: SyntaxNode, substitution: Lookup['substitution
       );
     }
   }
+  for (const { name, from } of sources.piped) {
+    const entry = entryOf(settled, name);
+    const kind = output(from);
+    entry.hole = entry.hole && entry.hole.kind !== kind.kind ? ANY : kind;
+  }
+  const since = certain(root);
   for (const entry of settled.values()) if (entry.texts.size > MAX_VALUES) entry.hole = ANY;
   return new Map(
     [...settled].map(([name, entry]) => [
       name,
-      { texts: [...entry.texts], hole: entry.hole, guess: entry.guess },
+      { texts: [...entry.texts], hole: entry.hole, guess: entry.guess, since: since.get(name) },
     ]),
   );
 }
@@ -147,6 +169,7 @@ function collect(node: SyntaxNode, into: Sources): void {
   } else if (node.type === 'ArithmeticWord') unknown(node.value);
   else if (node.type === 'Redirect' && node.descriptor?.type === 'FileDescriptorVariable')
     unknown(node.descriptor.name);
+  else if (node.type === 'Pipeline' && pipedRead(node, into)) return;
   else if (node.type === 'Command' && sets(node)) {
     for (const word of node.suffix) if (word.type === 'Word') unknown(word.value);
   }
@@ -162,4 +185,40 @@ function sets(command: Command): boolean {
     names.some((name) => SETTERS.has(name)) ||
     (names.includes('printf') && words.some((word) => word.startsWith('-v')))
   );
+}
+
+/** Where variables have certainly been set: by statements of the script itself that nothing makes conditional. */
+function certain(root: SyntaxNode): Map<string, number> {
+  const since = new Map<string, number>();
+  for (const statement of root.type === 'Script' ? root.commands : []) {
+    const first =
+      statement.command.type === 'AndOr' ? statement.command.commands[0] : statement.command;
+    if (statement.background || first?.type !== 'Command' || first.name) continue;
+    for (const item of first.prefix) {
+      if (item.type === 'Assignment' && !since.has(item.name)) since.set(item.name, item.end);
+    }
+  }
+  return since;
+}
+
+/**
+ * `… | while read -r x; do …; done`: the loop's variable is what comes through the pipe, when it is the only one. The rest of the
+ * pipeline is collected as usual.
+ */
+function pipedRead(node: Extract<SyntaxNode, { type: 'Pipeline' }>, into: Sources): boolean {
+  const last = node.commands.at(-1);
+  const from = node.commands.slice(0, -1);
+  const clause = last?.type === 'While' && readsInput(last.clause) ? last.clause : undefined;
+  const read = clause?.commands[0]?.command;
+  if (last?.type !== 'While' || read?.type !== 'Command' || from.length === 0) return false;
+  const words = read.suffix.flatMap((item) => (item.type === 'Word' ? [item.value] : []));
+  const names = words.filter((word) => !word.startsWith('-'));
+  const plain = words.every((word) => /^(-r|[a-z]\w*)$/i.test(word)) && read.prefix.length < 2;
+  if (names.length !== 1 || !plain) return false;
+  const source =
+    from.length === 1 ? from[0] : { ...node, commands: from, operators: node.operators };
+  into.piped.push({ name: names[0] as string, from: source as SyntaxNode });
+  for (const command of from) collect(command, into);
+  collect(last.body, into);
+  return true;
 }

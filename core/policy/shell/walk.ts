@@ -45,7 +45,11 @@ class Walk extends Parts {
     if (fault !== undefined) {
       this.note(changes(`the shell grammar does not accept it: ${fault}`), ...searched());
     }
-    this.values = variablesOf(script, (inner) => this.substitution(inner));
+    this.values = variablesOf(
+      script,
+      (inner) => this.substitution(inner),
+      (node) => outputOf(node, this.session.registry, this),
+    );
     this.statements(script);
   }
 
