@@ -60,6 +60,10 @@ describe('P2: bad input gets a clear answer', () => {
     expect(verdict.risk).toBe('config_mutation');
     expect(verdict.reasons.join('; ')).toContain(why);
   });
+  test('nesting without end is answered soon, and danger in it is found', () => {
+    expect(classify('$('.repeat(4000)).risk).toBe('config_mutation');
+    expect(classify(`${'echo $('.repeat(1000)}rm -rf /srv`).risk).toBe('destructive');
+  });
   test('a command of 1 MiB is answered, and danger in it is found', () => {
     expect(classify('a '.repeat(524_288)).risk).toBe('config_mutation');
     expect(classify(`${'ls; '.repeat(262_144)} rm -rf /srv`).risk).toBe('destructive');

@@ -28,6 +28,17 @@ export function walkSource(source: string, session: Session, input: Input = NO_I
 const LATER =
   /^\/etc\/(cron|systemd|init|rc|profile|bash|update-motd|network\/if-|ppp)|\/(\.bashrc|\.profile|\.bash_profile|\.zshrc|authorized_keys)$|^\/var\/spool\/cron|^\/(usr\/)?lib\/systemd/;
 
+/** Most substitutions in one source. Deeply nested ones take the grammar a second. */
+const MAX_SUBSTITUTIONS = 150;
+
+/** Why a source is not parsed. */
+function tooMuch(source: string): string | undefined {
+  if (source.length > MAX_PARSED_LENGTH)
+    return `longer than ${MAX_PARSED_LENGTH} characters; not looked into`;
+  const substitutions = source.match(/[$<>]\(|`/g)?.length ?? 0;
+  return substitutions > MAX_SUBSTITUTIONS ? 'too many substitutions to look into' : undefined;
+}
+
 type Node<Type extends SyntaxNode['type']> = Extract<SyntaxNode, { type: Type }>;
 
 class Walk extends Parts {
@@ -37,10 +48,8 @@ class Walk extends Parts {
 
   source(source: string): void {
     const searched = (): Finding[] => dangerIn(source, (args) => this.danger(args));
-    if (source.length > MAX_PARSED_LENGTH) {
-      this.note(changes(`longer than ${MAX_PARSED_LENGTH} characters; not looked into`));
-      return this.note(...searched());
-    }
+    const unread = tooMuch(source);
+    if (unread !== undefined) return this.note(changes(unread), ...searched());
     const { script, fault } = parseShell(source);
     if (fault !== undefined) {
       this.note(changes(`the shell grammar does not accept it: ${fault}`), ...searched());
