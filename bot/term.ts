@@ -9,6 +9,7 @@ import { runSync } from './matrix/sync.ts';
 import type { BotOptions, BotParts } from './options.ts';
 import { Sender } from './outbox/sender.ts';
 import { repeated } from './repeat.ts';
+import { leaveArchivedRooms } from './rooms/archived-rooms.ts';
 import { settleArrivals } from './rooms/arrivals.ts';
 import { ensureHome, inviteOperators } from './rooms/home.ts';
 
@@ -35,9 +36,10 @@ export async function runTerm(
 
   const sender = new Sender(shared);
   const dispatcher = new Dispatcher({ ...shared, handler: options.handler(parts) });
-  const arrivals = repeated('answering invitations', signal, () =>
-    settleArrivals({ ...shared, onSettled: () => dispatcher.wake() }),
-  );
+  const arrivals = repeated('answering invitations', signal, async () => {
+    await settleArrivals({ ...shared, onSettled: () => dispatcher.wake() });
+    await leaveArchivedRooms(shared);
+  });
   const synced = Promise.withResolvers<void>();
   const bells = [
     feed.onBell('nomos_outbox', () => sender.wake()),

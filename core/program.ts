@@ -151,6 +151,7 @@ async function bringUpJobs(
       ...(config.model.reasoning === undefined ? {} : { reasoningEffort: config.model.reasoning }),
     }),
     soul: await SoulFile.open(config.files.soul),
+    budgets: config.budgets,
     streaming: config.model.streaming,
   };
   const jobs = await startJobs({

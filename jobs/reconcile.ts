@@ -7,6 +7,7 @@ import type { CrashWatch } from '../core/liveness.ts';
 import { log } from '../core/log.ts';
 import { lockSession } from '../core/tasks/lock.ts';
 import { requeueLostPasses } from '../core/tasks/passes.ts';
+import { runDueSchedules } from '../core/tasks/schedules.ts';
 import type { Producer } from './queues.ts';
 
 /** How old a queued row must be before it counts as forgotten: the event's own hand-over is much faster. */
@@ -22,6 +23,7 @@ export interface Reconciled {
   expired: number;
   reminded: number;
   woken: number;
+  scheduled: number;
 }
 
 /** What the reconciliation works with. `resume` attaches to a running execution whose worker is gone. */
@@ -67,6 +69,7 @@ export async function reconcile(deps: ReconcileDeps): Promise<Reconciled> {
     expired: await expireDueApprovals(database),
     reminded: await remindOfWaiting(database),
     woken: await wakeUntaken(database),
+    scheduled: await runDueSchedules(database),
   };
   if (Object.values(result).some((count) => count > 0)) log.info(result, 'reconciled');
   return result;

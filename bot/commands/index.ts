@@ -1,4 +1,5 @@
 import { approvalsCommand } from './approvals.ts';
+import { archiveCommand } from './archive.ts';
 import { callsCommand } from './calls.ts';
 import { cancelCommand } from './cancel.ts';
 import type { Command } from './command.ts';
@@ -8,6 +9,7 @@ import { digestCommand } from './digest.ts';
 import { entityCommand } from './entity.ts';
 import { grantsCommand, revokeCommand } from './grants.ts';
 import { pauseCommand, unpauseCommand } from './pause.ts';
+import { scheduleCommand } from './schedule.ts';
 import { statusCommand } from './status.ts';
 import { stopCommand } from './stop.ts';
 import { tasksCommand } from './tasks.ts';
@@ -29,6 +31,8 @@ export const COMMANDS: readonly Command[] = [
   unpauseCommand,
   grantsCommand,
   revokeCommand,
+  scheduleCommand,
+  archiveCommand,
   entityCommand,
   whoamiCommand,
 ];

@@ -5,6 +5,7 @@ import { log } from '../log.ts';
 import { agentTools } from '../tools/index.ts';
 import { AnswerStream } from './answer-stream.ts';
 import { ask, UnusableAnswer, type Spent } from './ask.ts';
+import { checkBudgets, TokenLimitReached } from './budget.ts';
 import { endFailed, endQuietly, endStopped, endWithAnswer } from './ends.ts';
 import { readHistory } from './history.ts';
 import { ModelError } from './model/errors.ts';
@@ -44,7 +45,11 @@ export async function runPass(
   try {
     await new Runner(scope, stop, options.signal, spent).run();
   } catch (error) {
-    if (!(error instanceof ModelError || error instanceof UnusableAnswer)) throw error;
+    const told =
+      error instanceof ModelError ||
+      error instanceof UnusableAnswer ||
+      error instanceof TokenLimitReached;
+    if (!told) throw error;
     if (options.signal.aborted) throw new PassHandedOver(passId);
     if (stop.signal.aborted) await scope.write((unit) => endStopped(unit, scope, spent));
     else await fail(scope, error, spent);
@@ -93,6 +98,7 @@ class Runner {
     const scope = this.#scope;
     const { modelCalls } = await scope.row();
     const limit = modelCalls >= MAX_MODEL_CALLS - 1;
+    await checkBudgets(scope);
     await faultPoint('agent.before_model_call');
     const answer = await this.#ask(limit);
     await faultPoint('agent.before_answer_stored');

@@ -5,6 +5,7 @@ import type { EventFeed } from '../events/subscribe.ts';
 import { asId, type PassId, type SessionId, type TurnId } from '../ids.ts';
 import { lockSession } from '../tasks/lock.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
+import type { Budgets } from './budget.ts';
 import type { ChatModel } from './model/types.ts';
 import type { SoulFile } from './soul.ts';
 
@@ -20,6 +21,8 @@ export interface PassDeps {
   readonly streaming?: boolean;
   /** How much is sent to the model per request, in tokens of four characters. Default 48 000. */
   readonly contextTokens?: number;
+  /** How many tokens may be used (L9). Default: as many as it takes. */
+  readonly budgets?: Budgets;
   /** Waits before the second, third … try of a request that failed, in milliseconds. Default 1 s, then 5 s. */
   readonly retryDelaysMs?: readonly number[];
 }

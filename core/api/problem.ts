@@ -50,6 +50,7 @@ const STATUSES = {
   confirmation_needed: 409,
   approval_not_shown: 409,
   task_archived: 409,
+  task_busy: 409,
   body_too_large: 413,
   media_type: 415,
   too_many_failures: 429,

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { asId, type UserId } from '../ids.ts';
+import type { Budgets } from '../agent/budget.ts';
 import { DEFAULT_LIMITS, MAX_EXECUTION_MS, type Limits } from '../limits.ts';
 import { Operators, ROLES, type Operator, type Role } from '../operators.ts';
 import { parseDuration } from '../text/duration.ts';
@@ -42,6 +43,7 @@ export interface Config {
   timeZone: string;
   api: { host: string; port: number };
   limits: Limits;
+  budgets: Budgets;
 }
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -84,6 +86,10 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     timeZone: timeZone(settings, problems),
     api: listen(settings, problems),
     limits: limits(settings, problems),
+    budgets: {
+      taskTokens: tokens(settings, problems, 'NOMOS_TASK_TOKENS'),
+      dayTokens: tokens(settings, problems, 'NOMOS_DAY_TOKENS'),
+    },
   };
   problems.throwIfAny();
   return config;
@@ -275,6 +281,19 @@ function limits(settings: Settings, problems: Problems): Limits {
     );
   }
   return result;
+}
+
+function tokens(
+  settings: Settings,
+  problems: Problems,
+  name: 'NOMOS_TASK_TOKENS' | 'NOMOS_DAY_TOKENS',
+): number | undefined {
+  const given = settings[name];
+  if (given === undefined) return undefined;
+  const count = Number(given.replaceAll('_', ''));
+  if (!Number.isSafeInteger(count) || count < 1)
+    problems.add(name, 'is no whole number above 0', given);
+  return count;
 }
 
 function list(given: string | undefined): string[] | undefined {

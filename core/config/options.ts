@@ -189,6 +189,18 @@ export const OPTIONS = [
     otherwise: '10m',
   },
   {
+    name: 'NOMOS_TASK_TOKENS',
+    meaning: 'How many tokens one task may use, in and out together, before it stops with a card.',
+    allowed: 'a whole number above 0',
+    otherwise: 'as many as it takes',
+  },
+  {
+    name: 'NOMOS_DAY_TOKENS',
+    meaning: 'The same for all tasks together, in the last 24 hours.',
+    allowed: 'a whole number above 0',
+    otherwise: 'as many as it takes',
+  },
+  {
     name: 'NOMOS_LOG_LEVEL',
     meaning: 'How much is logged. Command output and model text appear at debug only.',
     allowed: 'fatal, error, warn, info, debug, trace, silent',

@@ -23,6 +23,7 @@ import { lockSession } from '../tasks/lock.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { commandHash, subjectHash } from './hash.ts';
 import { coveredHash, type Preview } from './preview.ts';
+import { MAX_COMMAND_BYTES } from './remote/protocol.ts';
 import { recordMove } from './states.ts';
 
 /** A command that the agent (or the API) wants to run on one target. */
@@ -65,9 +66,6 @@ export type RequestOutcome =
 
 /** How many denials in one turn on one target end the asking there (A18). */
 const DENIALS_BEFORE_BREAK = 2;
-
-/** A command longer than this cannot be shown or attached sensibly; it belongs into a file on the target. */
-const MAX_COMMAND_BYTES = 256 * 1024;
 
 /**
  * Takes in a command: resolves the target (P9), judges it (P1 to P6), looks for what allows it, and stores the execution

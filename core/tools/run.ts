@@ -3,6 +3,7 @@ import type { Execution } from '../db/rows.ts';
 import { awaitExecution } from '../executions/await.ts';
 import type { Preview } from '../executions/preview.ts';
 import { requestExecution } from '../executions/request.ts';
+import { MAX_COMMAND_BYTES } from '../executions/remote/protocol.ts';
 import { isFinal } from '../executions/states.ts';
 import { faultPoint } from '../faults.ts';
 import { asId, type ExecutionId } from '../ids.ts';
@@ -22,6 +23,10 @@ const input = z.strictObject({
   command: z
     .string()
     .min(1)
+    .max(
+      MAX_COMMAND_BYTES,
+      `at most ${MAX_COMMAND_BYTES} bytes; put long content into a file on the target in parts`,
+    )
     .describe('Any shell command or script. It gets no terminal and no input.'),
   purpose: z
     .string()

@@ -410,3 +410,25 @@ test('T13: a message that was redacted in time is not part of what the model rea
   await bench.pass(sessionId);
   expect(words(bench.model.requests[0])).not.toContain('a slip');
 });
+
+test.each([
+  ['task', { taskTokens: 250, dayTokens: undefined }, 'NOMOS_TASK_TOKENS'],
+  ['day', { taskTokens: undefined, dayTokens: 250 }, 'NOMOS_DAY_TOKENS'],
+])(
+  'L9: tokens of a %s that are used up stop the work with a card that says which limit, and keep what was done',
+  async (_of, budgets, option) => {
+    bench = await agentBench(NOTHING, look, look, look);
+    const { sessionId } = await bench.open('look for ever');
+    const pass = await bench.pass(sessionId, { budgets });
+    expect(pass).toMatchObject({ state: 'failed', error: { code: 'token_limit' } });
+    expect(pass.tokensIn + pass.tokensOut).toBeGreaterThanOrEqual(250);
+    expect(bench.model.requests.length).toBeLessThanOrEqual(3);
+    const [error] = await errors(sessionId);
+    expect(error).toMatchObject({ code: 'token_limit', fault: 'operator', retry: true });
+    expect(String(error?.['hint'])).toContain(option);
+    const calls = await bench.database.read.toolCall.count({
+      where: { sessionId, state: 'done' },
+    });
+    expect(calls).toBe(bench.model.requests.length);
+  },
+);

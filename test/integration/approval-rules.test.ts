@@ -2,26 +2,45 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decide, type DecisionResult } from '../../core/approvals/decide.ts';
 import { expireDueApprovals } from '../../core/approvals/expire.ts';
+import { offerPlan } from '../../core/approvals/plan.ts';
 import { withdraw } from '../../core/approvals/withdraw.ts';
 import { claimExecution } from '../../core/executions/claim.ts';
 import { verifyAudit } from '../../core/audit/verify.ts';
+import type { DecisionMeans } from '../../core/db/rows.ts';
+import { loadOntology } from '../../core/graph/ontology-file.ts';
 import type { ApprovalId, ExecutionId } from '../../core/ids.ts';
 import type { Operator } from '../../core/operators.ts';
+import { NO_RULES, parseRules } from '../../core/policy/rules-file.ts';
+import { setRules } from '../../core/policy/rule-store.ts';
 import { setPaused } from '../../core/policy/pause.ts';
 import { ann, bob, CoreWorld, eve, type TestTask } from '../support/core-world.ts';
 
 type RiskClass = 'read' | 'change' | 'destroy';
+type Target = 'host:a' | 'host:b' | typeof PAIRED;
+
+/** The target for which a rule wants two different people. */
+const PAIRED = 'lxc:c';
 
 type Step =
-  | { do: 'request'; task: 0 | 1; target: 'host:a' | 'host:b'; risk: RiskClass }
+  | { do: 'request'; task: 0 | 1; target: Target; risk: RiskClass }
   | {
       do: 'decide';
       which: number;
       verdict: 'approve' | 'deny';
       by: Operator;
       typed: boolean;
-      api: boolean;
+      means: DecisionMeans;
     }
+  | { do: 'plan'; task: 0 | 1 }
+  | {
+      do: 'decide plan';
+      which: number;
+      verdict: 'approve' | 'deny';
+      by: Operator;
+      means: DecisionMeans;
+    }
+  | { do: 'withdraw plan'; which: number; by: Operator }
+  | { do: 'restart' }
   | { do: 'withdraw'; which: number; by: Operator }
   | { do: 'time passes for approvals' }
   | { do: 'time passes for grants' }
@@ -30,13 +49,15 @@ type Step =
   | { do: 'work'; which: number };
 
 const operators = fc.constantFrom(ann, bob, eve);
+const means = fc.constantFrom<DecisionMeans>('tap', 'word', 'confirmation', 'command', 'api');
+const verdict = fc.constantFrom('approve' as const, 'approve' as const, 'deny' as const);
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
       do: fc.constant('request' as const),
       task: fc.constantFrom(0 as const, 1 as const),
-      target: fc.constantFrom('host:a' as const, 'host:b' as const),
+      target: fc.constantFrom<Target>('host:a', 'host:b', PAIRED),
       risk: fc.constantFrom<RiskClass>('read', 'change', 'change', 'destroy'),
     }),
   },
@@ -45,10 +66,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('decide' as const),
       which: fc.nat(8),
-      verdict: fc.constantFrom('approve' as const, 'approve' as const, 'deny' as const),
+      verdict,
       by: operators,
       typed: fc.boolean(),
-      api: fc.boolean(),
+      means,
     }),
   },
   {
@@ -58,7 +79,33 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
+      do: fc.constant('plan' as const),
+      task: fc.constantFrom(0 as const, 1 as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('decide plan' as const),
+      which: fc.nat(3),
+      verdict,
+      by: operators,
+      means,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('withdraw plan' as const),
+      which: fc.nat(3),
+      by: operators,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
       do: fc.constantFrom(
+        'restart' as const,
         'time passes for approvals' as const,
         'time passes for grants' as const,
         'time passes for grants' as const,
@@ -79,9 +126,16 @@ interface Expected {
   risk: RiskClass;
   status: 'waiting' | 'queued' | 'running' | 'ended';
   allowedBy: 'class' | 'grant' | 'approval' | null;
+  /** Who has said yes to the approval that it has now, and by which event. */
+  yes: Map<Operator, string>;
+}
+
+interface ExpectedPlan {
+  id: ApprovalId;
+  task: number;
+  status: 'waiting' | 'approved' | 'over';
   decidedBy: Operator | null;
-  event: string | null;
-  expired: boolean;
+  event: string;
 }
 
 interface ExpectedGrant {
@@ -94,6 +148,7 @@ interface ExpectedGrant {
 /** The rules of A1 to A10 and P7 in a few lines, kept beside the real ones. */
 class Model {
   readonly executions: Expected[] = [];
+  readonly plans: ExpectedPlan[] = [];
   grants: ExpectedGrant[] = [];
   paused = false;
 
@@ -108,25 +163,23 @@ class Model {
   permission(execution: Pick<Expected, 'task' | 'target' | 'risk'>): Expected['allowedBy'] {
     if (this.paused) return null;
     if (execution.risk === 'read') return 'class';
+    if (execution.target === PAIRED) return null;
     return this.covers(execution) ? 'grant' : null;
   }
 
-  open(execution: Expected, by: Operator): void {
-    execution.decidedBy = by;
+  open(execution: Expected): void {
     execution.status = 'queued';
     execution.allowedBy = 'approval';
     if (this.paused) return;
-    this.extend(execution, null);
-    if (execution.risk === 'destroy') this.extend(execution, execution.target);
+    const approvalId = execution.approvalId ?? '';
+    this.extend(execution.task, null, approvalId);
+    if (execution.risk === 'destroy') this.extend(execution.task, execution.target, approvalId);
   }
 
   /** An extension makes the grant this approval's. */
-  extend(execution: Expected, target: string | null): void {
-    const approvalId = execution.approvalId ?? '';
-    const known = this.grants.find(
-      (grant) => grant.task === execution.task && grant.target === target,
-    );
-    if (known === undefined) this.grants.push({ task: execution.task, target, approvalId });
+  extend(task: number, target: string | null, approvalId: string): void {
+    const known = this.grants.find((grant) => grant.task === task && grant.target === target);
+    if (known === undefined) this.grants.push({ task, target, approvalId });
     else known.approvalId = approvalId;
   }
 }
@@ -134,21 +187,30 @@ class Model {
 let world: CoreWorld;
 beforeAll(async () => {
   world = await CoreWorld.open();
+  setRules(
+    parseRules(
+      `version: 1\nrules:\n  - { name: two, match: { target: '${PAIRED}' }, approval: { people: 2 } }`,
+      'policy.yaml',
+      loadOntology('seeds/ontology.yaml'),
+    ),
+  );
 });
 afterAll(async () => {
+  setRules(NO_RULES);
   await world[Symbol.asyncDispose]();
 });
 
 let counter = 0;
 
 async function play(steps: readonly Step[]): Promise<void> {
-  const { database } = world;
   const tasks: TestTask[] = [await world.task(), await world.task()];
   const model = new Model();
-  await database.write((unit) => setPaused(unit, false, 'test'));
+  await world.database.write((unit) => setPaused(unit, false, 'test'));
   for (const given of steps) await once(given, model, tasks);
   for (const execution of model.executions) {
-    const row = await database.read.execution.findUniqueOrThrow({ where: { id: execution.id } });
+    const row = await world.database.read.execution.findUniqueOrThrow({
+      where: { id: execution.id },
+    });
     const shown = { waiting: 'pending_approval', queued: 'queued', running: 'running' } as const;
     if (execution.status === 'ended') {
       expect(['denied', 'expired', 'revoked']).toContain(row.status);
@@ -161,6 +223,10 @@ async function play(steps: readonly Step[]): Promise<void> {
 
 async function once(given: Step, model: Model, tasks: readonly TestTask[]): Promise<void> {
   const { database } = world;
+  if (given.do === 'restart') return world.restart();
+  if (given.do === 'plan') return plan(given, model, tasks);
+  if (given.do === 'decide plan') return decidePlan(given, model);
+  if (given.do === 'withdraw plan') return withdrawPlan(given, model);
   if (given.do === 'request') return request(given, model, tasks);
   if (given.do === 'pause' || given.do === 'unpause') {
     model.paused = given.do === 'pause';
@@ -179,9 +245,9 @@ async function once(given: Step, model: Model, tasks: readonly TestTask[]): Prom
       UPDATE approvals SET expires_at = clock_timestamp() - interval '1 ms' WHERE status = 'pending'`;
     await expireDueApprovals(database);
     for (const execution of model.executions) {
-      if (execution.status === 'waiting')
-        Object.assign(execution, { status: 'ended', expired: true });
+      if (execution.status === 'waiting') execution.status = 'ended';
     }
+    for (const one of model.plans) if (one.status === 'waiting') one.status = 'over';
     return;
   }
   const execution = model.executions[given.which % Math.max(model.executions.length, 1)];
@@ -223,10 +289,88 @@ async function request(
     risk: given.risk,
     status: expected === null ? 'waiting' : 'queued',
     allowedBy: expected,
-    decidedBy: null,
-    event: null,
-    expired: false,
+    yes: new Map(),
   });
+}
+
+async function plan(
+  given: Extract<Step, { do: 'plan' }>,
+  model: Model,
+  tasks: readonly TestTask[],
+): Promise<void> {
+  const offer = await world.database.write((unit) =>
+    offerPlan(unit, { ...tasks[given.task]!, passId: null }, [
+      { seq: 1, title: `step ${++counter}`, detail: null, status: 'pending' },
+    ]),
+  );
+  for (const one of model.plans) {
+    if (one.task === given.task && one.status === 'waiting') one.status = 'over';
+  }
+  const covered =
+    !model.paused &&
+    model.grants.some(({ task, target }) => task === given.task && target === null);
+  expect(offer.kind).toBe(covered ? 'granted' : 'waiting');
+  if (offer.kind !== 'waiting') return;
+  model.plans.push({
+    id: offer.approvalId,
+    task: given.task,
+    status: 'waiting',
+    decidedBy: null,
+    event: '',
+  });
+}
+
+async function decidePlan(
+  given: Extract<Step, { do: 'decide plan' }>,
+  model: Model,
+): Promise<void> {
+  const one = model.plans[given.which % Math.max(model.plans.length, 1)];
+  if (one === undefined) return;
+  const event = `$event${++counter}`;
+  const result = await world.database.write((unit) =>
+    decide(unit, {
+      approvalId: one.id,
+      verdict: given.verdict,
+      operator: given.by,
+      means: given.means,
+      eventId: event,
+    }),
+  );
+  const expected =
+    one.status !== 'waiting'
+      ? 'already'
+      : given.by === eve
+        ? 'not_allowed'
+        : given.verdict === 'deny'
+          ? 'denied'
+          : 'approved';
+  expect(result.kind).toBe(expected);
+  if (expected === 'denied') one.status = 'over';
+  if (expected !== 'approved') return;
+  Object.assign(one, { status: 'approved', decidedBy: given.by, event });
+  if (!model.paused) model.extend(one.task, null, one.id);
+}
+
+async function withdrawPlan(
+  given: Extract<Step, { do: 'withdraw plan' }>,
+  model: Model,
+): Promise<void> {
+  const one = model.plans[given.which % Math.max(model.plans.length, 1)];
+  if (one === undefined || one.event === '') return;
+  const result = await world.database.write((unit) =>
+    withdraw(unit, { approvalId: one.id, operator: given.by, eventId: one.event }),
+  );
+  const open = model.grants.some(({ approvalId }) => approvalId === one.id);
+  const expected =
+    given.by !== one.decidedBy
+      ? 'not_yours'
+      : one.status === 'approved' && open
+        ? 'withdrawn'
+        : 'too_late';
+  expect(result.kind).toBe(expected);
+  if (expected !== 'withdrawn') return;
+  one.status = 'over';
+  model.grants = model.grants.filter(({ approvalId }) => approvalId !== one.id);
 }
 
 async function decideOnce(
@@ -242,18 +386,18 @@ async function decideOnce(
       approvalId,
       verdict: given.verdict,
       operator: given.by,
-      means: given.api ? 'api' : given.typed ? 'confirmation' : 'tap',
+      means: given.means,
       eventId: event,
       typedConfirmation: given.typed,
     }),
   );
   const expected = expectedResult(given, execution);
   expect(result.kind).toBe(expected);
-  if (expected === 'approved') {
-    execution.event = event;
-    model.open(execution, given.by);
+  if (expected === 'approved' || expected === 'voted') {
+    if (!execution.yes.has(given.by)) execution.yes.set(given.by, event);
+    if (expected === 'approved') model.open(execution);
   } else if (expected === 'denied') {
-    Object.assign(execution, { status: 'ended', decidedBy: given.by });
+    execution.status = 'ended';
   }
 }
 
@@ -264,7 +408,11 @@ function expectedResult(
   if (execution.status !== 'waiting') return 'already';
   if (given.by === eve) return 'not_allowed';
   if (given.verdict === 'deny') return 'denied';
-  return execution.risk === 'destroy' && !given.typed ? 'needs_typed' : 'approved';
+  if (execution.risk === 'destroy' && !given.typed) return 'needs_typed';
+  const people = new Set([...execution.yes.keys(), given.by]).size;
+  return execution.target === PAIRED && execution.risk !== 'read' && people < 2
+    ? 'voted'
+    : 'approved';
 }
 
 async function withdrawOnce(
@@ -272,13 +420,17 @@ async function withdrawOnce(
   execution: Expected,
   model: Model,
 ): Promise<void> {
-  if (execution.approvalId === null || execution.event === null) return;
+  const event = execution.yes.get(given.by) ?? [...execution.yes.values()][0];
+  if (execution.approvalId === null || event === undefined) return;
   const approvalId = execution.approvalId;
   const result = await world.database.write((unit) =>
-    withdraw(unit, { approvalId, operator: given.by, eventId: execution.event ?? '' }),
+    withdraw(unit, { approvalId, operator: given.by, eventId: event }),
   );
-  if (given.by !== execution.decidedBy) {
+  if (!execution.yes.has(given.by)) {
     expect(result.kind).toBe('not_yours');
+  } else if (execution.status === 'waiting') {
+    expect(result.kind).toBe('withdrawn');
+    execution.yes.delete(given.by);
   } else if (execution.status === 'queued' && execution.allowedBy === 'approval') {
     expect(result.kind).toBe('withdrawn');
     execution.status = 'ended';
@@ -309,15 +461,15 @@ async function work(execution: Expected, model: Model): Promise<void> {
     status: 'waiting',
     allowedBy: null,
     approvalId: row.approvalId,
-    event: null,
-    decidedBy: null,
+    yes: new Map(),
   });
 }
 
 async function atMostOneDecisionEach(model: Model): Promise<void> {
-  const ids = model.executions.flatMap(({ approvalId }) =>
-    approvalId === null ? [] : [approvalId],
-  );
+  const ids = [
+    ...model.executions.flatMap(({ approvalId }) => (approvalId === null ? [] : [approvalId])),
+    ...model.plans.map(({ id }) => id as string),
+  ];
   const decisions = await world.database.read.auditEntry.groupBy({
     by: ['subject'],
     where: {
@@ -329,7 +481,7 @@ async function atMostOneDecisionEach(model: Model): Promise<void> {
   for (const { _count: count } of decisions) expect(count).toBe(1);
 }
 
-const ask = (risk: RiskClass, target: 'host:a' | 'host:b' = 'host:a', task: 0 | 1 = 0): Step => ({
+const ask = (risk: RiskClass, target: Target = 'host:a', task: 0 | 1 = 0): Step => ({
   do: 'request',
   task,
   target,
@@ -341,10 +493,33 @@ const approve = (which: number): Step => ({
   verdict: 'approve',
   by: ann,
   typed: true,
-  api: false,
+  means: 'confirmation',
 });
 
+const approvePlan: Step = {
+  do: 'decide plan',
+  which: 0,
+  verdict: 'approve',
+  by: bob,
+  means: 'word',
+};
+
 test.each<[string, Step[]]>([
+  [
+    'what is destructive, or wants two people, when a plan opened it',
+    [{ do: 'plan', task: 0 }, approvePlan, ask('change'), ask('destroy'), ask('change', PAIRED)],
+  ],
+  [
+    'anything after the plan’s approval was taken back, or by it in another task',
+    [
+      { do: 'plan', task: 0 },
+      approvePlan,
+      ask('change', 'host:a', 1),
+      { do: 'restart' },
+      { do: 'withdraw plan', which: 0, by: bob },
+      ask('change'),
+    ],
+  ],
   ['another task', [ask('change'), approve(0), ask('change', 'host:a', 1)]],
   [
     'a command that waited in the queue while it ended',
@@ -387,7 +562,7 @@ test.each<[string, Step[]]>([
   await play(steps);
 });
 
-test('R1, R3, R14, A1, A3, A7, A9, A10, A15, P7: whatever is asked, tapped, typed, withdrawn, expired and paused, only what is allowed starts, and each decision counts once', async () => {
+test('R1, R3, R14, A1, A3, A7, A9, A10, A11, A15, P7: whatever is asked, planned, tapped, typed, said by a second operator, withdrawn, expired, paused and started again, only what is allowed starts, and each decision counts once', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), play),
     { numRuns: Number(process.env['NOMOS_PROPERTY_RUNS'] ?? 25) },

@@ -189,7 +189,12 @@ describe('A19: the agent’s preview', () => {
     const { sessionId } = await bench.open('upgrade');
     await bench.pass(sessionId);
     const [, upgrade] = await executions(sessionId);
-    await bench.database.read.$executeRaw`
+    const db = bench.database.read;
+    await expect(
+      db.$executeRaw`UPDATE executions SET preview = NULL WHERE id = ${upgrade?.id}::uuid`,
+    ).rejects.toThrow(/fixed at request time/);
+    await db.$executeRaw`ALTER TABLE executions DISABLE TRIGGER executions_keep`;
+    await db.$executeRaw`
       UPDATE executions SET preview = jsonb_set(preview, '{outputHash}', '"other"') WHERE id = ${upgrade?.id}::uuid`;
     await bench.decide(sessionId, 'approve');
     await bench.until(async () => {

@@ -670,6 +670,35 @@ describe('C12: commands', () => {
     expect(await said(LOBBY, '!unpause')).toContain('It was not paused');
   });
 
+  it('T14: !schedule sets, lists, pauses and deletes; in a task’s room for a turn of that task; a viewer may only look', async () => {
+    expect(await said(LOBBY, '!schedule')).toContain('Nothing is scheduled');
+    const set = await said(LOBBY, '!schedule "0 7 * * *" check the fleet');
+    expect(set).toMatch(/check the fleet · 0 7 \* \* \* UTC · next .*07:00/);
+    const id = /[0-9a-f]{6}/.exec(set)?.[0] ?? '';
+    const one = await task();
+    expect(await said(one.roomId, '!schedule “30 6 * * 1” look at nginx')).toContain(
+      'as a turn of its task',
+    );
+    expect(await said(LOBBY, '!schedule')).toContain('2 schedules');
+    expect(await said(LOBBY, `!schedule delete ${id}`, { by: EVE })).toContain('approver');
+    expect(await said(LOBBY, `!schedule pause ${id}`)).toContain('paused');
+    expect(await said(LOBBY, `!schedule delete ${id}`)).toContain('Deleted: check the fleet');
+    expect(await said(LOBBY, `!schedule pause ${id}`)).toContain('There is no schedule');
+    expect(await said(LOBBY, '!schedule tomorrow do it')).toContain('Write !schedule "0 7 * * *"');
+    expect(await said(LOBBY, '!schedule "at seven" do it')).toContain('Five fields');
+  });
+
+  it('T11: !archive puts a task away and says so; its room’s messages open nothing any more', async () => {
+    const one = await task();
+    expect(await said(one.roomId, '!archive', { by: EVE })).toContain('needs the role approver');
+    expect(await said(one.roomId, '!archive')).toContain('is archived; I leave its room');
+    expect(await said(LOBBY, `!archive ${one.shortId}`)).toContain('archived already');
+    const session = await world.database.read.session.findUniqueOrThrow({
+      where: { id: one.sessionId },
+    });
+    expect(session.archivedAt).not.toBeNull();
+  });
+
   it('!entity and !whoami read', async () => {
     const entity = await said(LOBBY, '!entity web-1');
     expect(entity).toContain('host:web-1');

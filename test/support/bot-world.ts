@@ -45,8 +45,8 @@ export interface Shown {
 
 /** See the head of this file. */
 export class BotWorld {
-  readonly database: Database;
-  readonly feed: EventFeed;
+  database: Database;
+  feed: EventFeed;
   readonly operators = new Operators([
     { userId: ANN, role: 'admin' },
     { userId: BOB, role: 'approver' },
@@ -57,15 +57,18 @@ export class BotWorld {
   readonly pins = new Map<string, string[]>();
   projector: Projector | undefined;
   handler: InboxHandler | undefined;
+  readonly #url: string;
   #events = 0;
 
-  private constructor(database: Database, feed: EventFeed) {
+  private constructor(url: string, database: Database, feed: EventFeed) {
+    this.#url = url;
     this.database = database;
     this.feed = feed;
   }
 
   static async open(): Promise<BotWorld> {
-    const database = await Database.connect(await freshDatabase(), { connections: 4 });
+    const url = await freshDatabase();
+    const database = await Database.connect(url, { connections: 4 });
     const feed = await EventFeed.open(database);
     await seed(database, {
       ontology: 'seeds/ontology.yaml',
@@ -74,7 +77,16 @@ export class BotWorld {
     await database.read.matrixRoom.create({
       data: { roomId: LOBBY, kind: 'lobby', membership: 'join', state: { v: 1 } },
     });
-    return new BotWorld(database, feed);
+    return new BotWorld(url, database, feed);
+  }
+
+  /** The process ends and another one starts: new connections, and no handler or projector until they are given. */
+  async restart(): Promise<void> {
+    await this.close();
+    this.database = await Database.connect(this.#url, { connections: 4 });
+    this.feed = await EventFeed.open(this.database);
+    this.projector = undefined;
+    this.handler = undefined;
   }
 
   async close(): Promise<void> {
@@ -149,8 +161,10 @@ export class BotWorld {
     return this.handle(roomId, 'm.reaction', content, by);
   }
 
-  /** Takes an event of an operator's away. */
+  /** An operator takes an event away: one of their own, or something that the bot said. */
   async redact(roomId: RoomId, target: MatrixEventId, by?: UserId): Promise<MatrixEventId> {
+    const at = this.shown.findIndex((one) => one.eventId === target);
+    if (at >= 0) this.shown.splice(at, 1);
     return this.handle(roomId, 'm.room.redaction', { redacts: target }, by, target);
   }
 

@@ -39,18 +39,29 @@ export interface TestTask {
 
 /** A database of one's own with a small fleet; nothing of it is ever connected to. */
 export class CoreWorld implements AsyncDisposable {
-  readonly database: Database;
+  database: Database;
+  readonly #url: string;
   #feed: EventFeed | undefined;
 
-  private constructor(database: Database) {
+  private constructor(url: string, database: Database) {
+    this.#url = url;
     this.database = database;
   }
 
   static async open(): Promise<CoreWorld> {
-    const database = await Database.connect(await freshDatabase(), { connections: 8 });
+    const url = await freshDatabase();
+    const database = await Database.connect(url, { connections: 8 });
     const ontology = loadOntology('seeds/ontology.yaml');
     await loadGraph(database, ontology, parseInventory(FLEET, 'fleet.yaml', ontology));
-    return new CoreWorld(database);
+    return new CoreWorld(url, database);
+  }
+
+  /** The process ends and another one starts: nothing is kept but what the database has. */
+  async restart(): Promise<void> {
+    await this.#feed?.close();
+    this.#feed = undefined;
+    await this.database.close();
+    this.database = await Database.connect(this.#url, { connections: 8 });
   }
 
   async feed(): Promise<EventFeed> {

@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest';
+import { archiveTask } from '../../core/tasks/archive.ts';
+import {
+  addSchedule,
+  deleteSchedule,
+  nextRun,
+  pauseSchedule,
+  runDueSchedules,
+  type Schedule,
+} from '../../core/tasks/schedules.ts';
+import { ann, CoreWorld } from '../support/core-world.ts';
+
+const BY = ann.userId;
+
+async function daily(
+  world: CoreWorld,
+  more: { sessionId?: Schedule['sessionId'] } = {},
+): Promise<Schedule> {
+  return world.database.write(async (unit) =>
+    addSchedule(unit, {
+      cron: '0 7 * * *',
+      timezone: 'Europe/Berlin',
+      prompt: 'check the fleet',
+      by: BY,
+      ...(more.sessionId == null ? {} : { sessionId: more.sessionId as never }),
+    }),
+  );
+}
+
+/** The bot was down for days: the time of the next run lies behind. */
+async function longAgo(world: CoreWorld, id: string): Promise<void> {
+  await world.database.read.schedule.update({
+    where: { id },
+    data: { nextAt: new Date(Date.now() - 5 * 86_400_000) },
+  });
+}
+
+test('T14: the next run is in the zone’s own time, also where the clock is put forward or back', () => {
+  const next = (cron: string, after: string) =>
+    nextRun(cron, 'Europe/Berlin', new Date(after)).toISOString();
+  expect(next('0 7 * * *', '2026-01-10T12:00:00Z')).toBe('2026-01-11T06:00:00.000Z');
+  expect(next('0 7 * * *', '2026-07-10T12:00:00Z')).toBe('2026-07-11T05:00:00.000Z');
+  // 2:30 comes twice in that night, and is one run.
+  const first = next('30 2 * * *', '2026-10-24T12:00:00Z');
+  expect(first.slice(0, 10)).toBe('2026-10-25');
+  expect(next('30 2 * * *', '2026-10-25T01:30:00Z').slice(0, 10)).toBe('2026-10-26');
+});
+
+test('T14: what was missed while the bot was down runs once, as a task of its own, however many processes look', async () => {
+  await using world = await CoreWorld.open();
+  const schedule = await daily(world);
+  expect(await runDueSchedules(world.database)).toBe(0);
+  await longAgo(world, schedule.id);
+  const started = await Promise.all([1, 2, 3, 4].map(() => runDueSchedules(world.database)));
+  expect(started.reduce((sum, one) => sum + one, 0)).toBe(1);
+  const sessions = await world.database.read.session.findMany({ include: { messages: true } });
+  expect(sessions).toHaveLength(1);
+  expect(sessions[0]).toMatchObject({ createdBy: BY, origin: { kind: 'schedule' } });
+  expect(sessions[0]?.messages).toMatchObject([{ text: 'check the fleet', sender: BY }]);
+  const now = await world.database.read.schedule.findUniqueOrThrow({ where: { id: schedule.id } });
+  expect(now.nextAt.getTime()).toBeGreaterThan(Date.now());
+  expect(now.lastAt).not.toBeNull();
+  expect(await runDueSchedules(world.database)).toBe(0);
+});
+
+test('T14: in a task each run is a turn of it; once that is archived the schedule is paused, and says why', async () => {
+  await using world = await CoreWorld.open();
+  const task = await world.task();
+  const schedule = await daily(world, { sessionId: task.sessionId });
+  await longAgo(world, schedule.id);
+  expect(await runDueSchedules(world.database)).toBe(1);
+  expect(
+    await world.database.read.turn.findMany({
+      where: { sessionId: task.sessionId },
+      orderBy: { seq: 'asc' },
+      select: { cause: true },
+    }),
+  ).toEqual([{ cause: 'operator' }, { cause: 'schedule' }]);
+
+  await world.database.write(async (unit) =>
+    archiveTask(unit, { sessionId: task.sessionId, by: BY }),
+  );
+  await longAgo(world, schedule.id);
+  expect(await runDueSchedules(world.database)).toBe(0);
+  const now = await world.database.read.schedule.findUniqueOrThrow({ where: { id: schedule.id } });
+  expect(now.paused).toBe(true);
+  expect(
+    await world.database.read.auditEntry.count({
+      where: { action: 'schedule.paused', subject: schedule.id },
+    }),
+  ).toBe(1);
+});
+
+test('T14: a paused schedule does not run and makes up for nothing; a deleted one is gone', async () => {
+  await using world = await CoreWorld.open();
+  const schedule = await daily(world);
+  await world.database.write(async (unit) => pauseSchedule(unit, schedule, true, BY));
+  await longAgo(world, schedule.id);
+  expect(await runDueSchedules(world.database)).toBe(0);
+  const again = await world.database.write(async (unit) =>
+    pauseSchedule(unit, schedule, false, BY),
+  );
+  expect(again.nextAt.getTime()).toBeGreaterThan(Date.now());
+  expect(await runDueSchedules(world.database)).toBe(0);
+  await world.database.write(async (unit) => deleteSchedule(unit, again, BY));
+  expect(await world.database.read.schedule.count()).toBe(0);
+});
+
+test.each([
+  ['every day', /“every day” is no cron line/],
+  ['99 7 * * *', /is no cron line/],
+  ['* * * * *', /too often/],
+])('T14: “%s” is refused, with what is allowed', async (cron, why) => {
+  await using world = await CoreWorld.open();
+  await expect(
+    world.database.write(async (unit) =>
+      addSchedule(unit, { cron, timezone: 'UTC', prompt: 'x', by: BY }),
+    ),
+  ).rejects.toThrow(why);
+});
+
+test('T11: archiving ends what is open, keeps executions and audit, and is refused while a command runs', async () => {
+  await using world = await CoreWorld.open();
+  const task = await world.task();
+  await world.request(task, 'host:a', 'systemctl restart nginx');
+  const archive = async () =>
+    world.database.write(async (unit) => archiveTask(unit, { sessionId: task.sessionId, by: BY }));
+  await world.database.read.execution.updateMany({ data: { status: 'running' } });
+  await expect(archive()).rejects.toThrow(/while a command of it runs/);
+  await world.database.read.execution.updateMany({ data: { status: 'pending_approval' } });
+  expect(await archive()).toBe('archived');
+  expect(await archive()).toBe('already');
+  const session = await world.database.read.session.findUniqueOrThrow({
+    where: { id: task.sessionId },
+    include: { executions: true },
+  });
+  expect(session).toMatchObject({ status: 'done', outcome: 'partial' });
+  expect(session.archivedAt).not.toBeNull();
+  expect(session.executions).toMatchObject([{ status: 'cancelled' }]);
+});
