@@ -104,9 +104,11 @@ class ChatRequests {
     if (!isLoopbackName(request.headers.host)) {
       return sendText(response, 421, 'This page is served to this machine only.');
     }
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://loopback');
+    const url = readTarget(request.url ?? '/');
+    if (url === undefined) return sendText(response, 400, 'Not an address of this page.');
+    const { pathname, searchParams } = url;
     if (pathname.startsWith('/_matrix/')) {
-      return proxy(request, response, this.#options.homeserverUrl);
+      return proxy(request, response, url, this.#options.homeserverUrl);
     }
     const offered = searchParams.get('key');
     if (offered !== null && request.method === 'GET' && pathname === '/') {
@@ -188,6 +190,12 @@ function setHeaders(response: ServerResponse): void {
   response.setHeader('referrer-policy', 'no-referrer');
   response.setHeader('cross-origin-resource-policy', 'same-origin');
   response.setHeader('cross-origin-opener-policy', 'same-origin');
+}
+
+/** A request's target as a URL: a path alone. One that names a host of its own, or is no URL, gives undefined. */
+function readTarget(target: string): URL | undefined {
+  if (!target.startsWith('/') || /^[/\\]{2}/.test(target)) return undefined;
+  return URL.parse(target, 'http://loopback') ?? undefined;
 }
 
 /** Any port is right: the page may be reached through a tunnel (`ssh -L`). */

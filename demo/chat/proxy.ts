@@ -14,22 +14,25 @@ const NOT_PASSED_ON = new Set([
 ]);
 
 /**
- * Hands a request for the homeserver on, so that the page needs one address only, also through a tunnel.
+ * Hands a request for this path of the homeserver on, so that the page needs one address only, also through a tunnel.
+ * `url` is the request's own, parsed. Only its path and query are used: a request line may name another host
+ * (`GET //evil.example/_matrix/…`), whose answer would be a page of this origin, where the operator's session is kept.
  *
  * @throws if the homeserver cannot be reached before it began to answer
  */
 export async function proxy(
   request: IncomingMessage,
   response: ServerResponse,
+  url: URL,
   homeserverUrl: string,
 ): Promise<void> {
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(([name]) => !NOT_PASSED_ON.has(name)),
   );
-  const onward = send(new URL(request.url ?? '/', homeserverUrl), {
-    method: request.method,
-    headers,
-  });
+  const onwardUrl = new URL(homeserverUrl);
+  onwardUrl.pathname = url.pathname;
+  onwardUrl.search = url.search;
+  const onward = send(onwardUrl, { method: request.method, headers });
   // A browser that leaves ends its long polls.
   response.once('close', () => onward.destroy());
   const answered = new Promise<IncomingMessage>((resolve, reject) => {

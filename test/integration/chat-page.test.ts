@@ -1,5 +1,6 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { request } from 'node:http';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
@@ -121,6 +122,25 @@ describe('Z1: who gets the session of the operator', () => {
     expect(session.userId).toBe(operator.userId);
     expect(session.deviceId).not.toBe(operator.deviceId);
     expect(answer.body).not.toContain(operator.password);
+  });
+
+  test.each([
+    ['two slashes', (other: string) => `//${other}/_matrix/x`],
+    ['backslashes', (other: string) => `/\\${other}/_matrix/x`],
+    ['a whole address', (other: string) => `http://${other}/_matrix/x`],
+  ])('no other host is asked in this page’s name, by %s', async (_, path) => {
+    let asked = 0;
+    const other = createServer((_request, response) => {
+      asked++;
+      response.end('<script>steal()</script>');
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const answer = await ask(path(`127.0.0.1:${port}`), { cookie: cookie() });
+    other.close();
+    expect(answer.status).toBe(400);
+    expect(answer.body).not.toContain('steal');
+    expect(asked).toBe(0);
   });
 
   test('no file but those of the page, and of the homeserver only what clients use', async () => {
