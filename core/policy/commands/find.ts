@@ -41,7 +41,7 @@ const find: Check = (call, shell) => {
     } else if (!expression && !/^[-(!,]/.test(word)) roots.push(arg);
     else if (FIND[word] !== undefined && !arg.splits) {
       expression = true;
-      const takes = FIND[word] as number;
+      const takes = FIND[word];
       if (
         call.args
           .slice(at + 1, at + 1 + takes)

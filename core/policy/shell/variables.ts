@@ -101,11 +101,7 @@ export function variablesOf(
     }
     for (const assignment of sources.assignments) {
       const plain = assignment.value.type === 'Word' && !assignment.append && !assignment.index;
-      note(
-        settled,
-        assignment.name,
-        plain ? readText(assignment.value as Word, lookup) : undefined,
-      );
+      note(settled, assignment.name, plain ? readText(assignment.value, lookup) : undefined);
     }
   }
   for (const { name, from } of sources.piped) {
