@@ -81,6 +81,8 @@ async function wakeUntaken(database: Database): Promise<number> {
     SELECT e.id, e.session_id FROM executions e
     WHERE e.session_id IS NOT NULL
       AND e.status IN ('completed', 'failed', 'cancelled', 'unknown')
+      AND NOT EXISTS (SELECT FROM executions o WHERE o.batch_id = e.batch_id
+        AND o.status IN ('requested', 'pending_approval', 'approved', 'queued', 'running'))
       AND (e.continuation = 'due' OR (e.continuation = 'awaited'
         AND e.ended_at < clock_timestamp() - ${UNTAKEN_MS} * interval '1 millisecond'
         AND NOT EXISTS (SELECT FROM passes p WHERE p.id = e.pass_id AND p.state IN ('queued', 'running'))))`;

@@ -7,7 +7,9 @@ import type { RemoteRunner } from '../core/executions/ports.ts';
 import { resumeExecution, runExecution, type RunDeps } from '../core/executions/run.ts';
 import { asId, type ExecutionId } from '../core/ids.ts';
 import { CrashWatch, WorkerIdentity } from '../core/liveness.ts';
+import { limits } from '../core/limits.ts';
 import { log } from '../core/log.ts';
+import { sweepIdle } from '../core/tasks/idle.ts';
 import { startDispatcher } from './dispatcher.ts';
 import { workOnPasses, type PassRunner } from './passes.ts';
 import { Producer } from './queues.ts';
@@ -17,8 +19,12 @@ import { startWorker } from './workers.ts';
 
 /** How often what is left over is looked for. */
 const RECONCILE_MS = 2_000;
+/** How often idle tasks are looked for (J4); more often only where tasks count as idle sooner. */
+const IDLE_SWEEP_MS = 120_000;
 /** How long a shutdown waits for work in hand to be put down (J7: 20 s in all). */
-const PUT_DOWN_MS = 15_000;
+const PUT_DOWN_MS = 12_000;
+/** How long closing a connection in good order may take. */
+const CLOSE_MS = 2_000;
 
 /** What the jobs role needs. */
 export interface JobsDeps {
@@ -68,6 +74,7 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
 
   const stopDispatching = startDispatcher(database, feed, producer);
   await reconcile(reconcileDeps);
+  await sweepIdle(database, { close: false });
   const workers = [
     startWorker('executions', working, prefix, (id) =>
       inHand.track(`execution:${id}`, () => runExecution(runDeps, asId<ExecutionId>(id))),
@@ -81,21 +88,22 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
       ),
     ),
   ];
-  const sweeping = repeat(
-    RECONCILE_MS,
-    shutdown.signal,
-    async () => void (await reconcile(reconcileDeps)),
-  );
+  const sweeping = Promise.all([
+    repeat(RECONCILE_MS, shutdown.signal, async () => void (await reconcile(reconcileDeps))),
+    repeat(Math.min(limits().idleAfterMs, IDLE_SWEEP_MS), shutdown.signal, async () => {
+      await sweepIdle(database, { close: true });
+    }),
+  ]);
 
   return {
     redisReady: () => working.status === 'ready',
     async stop() {
       stopDispatching();
       shutdown.abort();
-      await Promise.all(workers.map((worker) => worker.close()));
-      await sweeping;
+      // Without Redis or the database these may never end, and the process has to.
+      await within(CLOSE_MS, Promise.all([...workers.map((worker) => worker.close()), sweeping]));
       await inHand.settled(PUT_DOWN_MS);
-      await producer.close();
+      await within(CLOSE_MS, producer.close());
       producing.disconnect();
       working.disconnect();
       await identity.close();
@@ -141,6 +149,14 @@ class InHand {
     if (late)
       log.warn({ left: [...this.#work.keys()] }, 'work left in hand; it will be taken up again');
   }
+}
+
+/** Waits for the end of `work`, whatever it is, but not for longer than `ms`. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([Promise.allSettled([work]), late]);
+  clearTimeout(timer);
 }
 
 /** Does something again and again, each time this long after the last one ended, until told to stop. */

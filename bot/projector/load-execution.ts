@@ -38,7 +38,7 @@ export async function executionsOfCard(
   if (one.batchId === null) return [one];
   return db.execution.findMany({
     where: { batchId: one.batchId },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    orderBy: [{ batchIndex: 'asc' }, { id: 'asc' }],
     ...EXECUTION_PARTS,
   });
 }

@@ -1,14 +1,23 @@
 import type { Unit } from '../db/database.ts';
 import type { NomosError } from '../errors.ts';
+import type { SessionId } from '../ids.ts';
 import { completeTask } from '../tasks/complete.ts';
 import { endPass } from '../tasks/passes.ts';
 import { setTitle } from '../tasks/status.ts';
 import { cutLabel } from '../text/label.ts';
 import { safeText } from '../text/safe.ts';
+import { addNote } from '../tasks/messages.ts';
 import { addSpent } from './transcript.ts';
 import type { Spent } from './ask.ts';
+import { ModelError } from './model/errors.ts';
 import type { PassScope } from './scope.ts';
 
+/** How many passes in a row a continuation may fail before the task is paused (J5). */
+export const MAX_FAILED_RESUMES = 3;
+const RESUME_DELAYS_MS: readonly number[] = [10_000, 30_000];
+/** Passes that Nomos began by itself: nobody is looking on who would tap 🔁. */
+const BY_ITSELF: ReadonlySet<string> = new Set(['continuation', 'decision', 'answer', 'nudge']);
+const PAUSED_CHARACTERS = 200;
 const SUMMARY_CHARACTERS = 120;
 const TITLE_CHARACTERS = 60;
 
@@ -20,6 +29,7 @@ export async function endWithAnswer(unit: Unit, scope: PassScope, text: string):
   const answer = safeText(text);
   const { sessionId, passId } = scope;
   await unit.db.pass.update({ where: { id: passId }, data: { answer } });
+  await forgetFailures(unit, sessionId);
   const session = await unit.db.session.findUniqueOrThrow({ where: { id: sessionId } });
   const line = firstLine(answer);
   if (session.goal === null && session.title === null && line !== '') {
@@ -40,6 +50,7 @@ export async function endWithAnswer(unit: Unit, scope: PassScope, text: string):
 export async function endQuietly(unit: Unit, scope: PassScope, text: string): Promise<void> {
   const answer = safeText(text).trim();
   if (answer !== '') await unit.db.pass.update({ where: { id: scope.passId }, data: { answer } });
+  await forgetFailures(unit, scope.sessionId);
   await endPass(unit, { passId: scope.passId, state: 'done' });
 }
 
@@ -60,17 +71,44 @@ export async function endStopped(unit: Unit, scope: PassScope, spent: Spent): Pr
   await endPass(unit, { passId: scope.passId, state: 'cancelled' });
 }
 
-/** Ends a pass that could not go on, with a card that says why and offers to try again (C7, J5). */
+/**
+ * Ends a pass that could not go on (J5). One that Nomos itself had woken is followed by another, told that the last answer was
+ * unusable, up to three in all; after that, or at once when somebody is there to see it or trying again cannot help, the
+ * task is paused, with a card that says why and offers to try again (C7). The next message or 🔁 goes on.
+ */
 export async function endFailed(
   unit: Unit,
   scope: PassScope,
   error: NomosError,
   spent: Spent,
 ): Promise<void> {
-  const { sessionId, passId } = scope;
+  const { sessionId, turnId, passId } = scope;
   const { code, message, hint, fault } = error;
   await addSpent(unit, scope, spent);
+  const pass = await unit.db.pass.findUniqueOrThrow({ where: { id: passId } });
   await endPass(unit, { passId, state: 'failed', error: { code, message } });
+  const session = await unit.db.session.findUniqueOrThrow({ where: { id: sessionId } });
+  const failures = session.failedResumes + 1;
+  if (session.endedAt === null && BY_ITSELF.has(pass.cause) && failures < MAX_FAILED_RESUMES) {
+    if (!(error instanceof ModelError) || error.again) {
+      await unit.db.session.update({ where: { id: sessionId }, data: { failedResumes: failures } });
+      await addNote(unit, { sessionId, turnId, text: againNote(message), wake: 'continuation' });
+      await waitBefore(unit, scope, failures, error);
+      return;
+    }
+  }
+  if (session.endedAt === null) {
+    await unit.db.session.update({
+      where: { id: sessionId },
+      data: { failedResumes: failures, pausedReason: cutLabel(message, PAUSED_CHARACTERS) },
+    });
+    unit.emit({
+      type: 'session.changed',
+      sessionId,
+      refId: sessionId,
+      data: { what: 'paused' },
+    });
+  }
   unit.emit({
     type: 'error.raised',
     sessionId,
@@ -79,9 +117,36 @@ export async function endFailed(
   });
 }
 
+function againNote(message: string): string {
+  return `Your last answer in this task could not be used, and the pass before this one failed: ${message} What you had been told stands above. Go on from there: with a tool call, or in words that say what is true now.`;
+}
+
+/** A model in trouble gets some time before the next pass. */
+async function waitBefore(
+  unit: Unit,
+  scope: PassScope,
+  failures: number,
+  error: NomosError,
+): Promise<void> {
+  const delays = scope.deps.resumeDelaysMs ?? RESUME_DELAYS_MS;
+  const asked = error instanceof ModelError ? (error.retryAfterMs ?? 0) : 0;
+  const waitMs = Math.max(asked, delays[failures - 1] ?? delays.at(-1) ?? 0);
+  await unit.db.$executeRaw`
+    UPDATE passes SET not_before = clock_timestamp() + ${waitMs} * interval '1 millisecond'
+    WHERE turn_id = ${scope.turnId}::uuid AND state = 'queued' AND cause = 'continuation'`;
+}
+
+/** A pass that came to an end ends a row of failures. */
+async function forgetFailures(unit: Unit, sessionId: SessionId): Promise<void> {
+  await unit.db.session.updateMany({
+    where: { id: sessionId, failedResumes: { gt: 0 } },
+    data: { failedResumes: 0 },
+  });
+}
+
 /** Whether anything of the task is still to come: a decision, a result, an answer, or a message that nobody has read. */
 async function goesOn(unit: Unit, { sessionId }: PassScope): Promise<boolean> {
-  const [execution, approval, question, pass] = await Promise.all([
+  const [execution, approval, question, unread] = await Promise.all([
     unit.db.execution.findFirst({
       where: {
         sessionId,
@@ -91,9 +156,13 @@ async function goesOn(unit: Unit, { sessionId }: PassScope): Promise<boolean> {
     }),
     unit.db.approval.findFirst({ where: { sessionId, status: 'pending' }, select: { id: true } }),
     unit.db.question.findFirst({ where: { sessionId, status: 'open' }, select: { id: true } }),
-    unit.db.pass.findFirst({ where: { sessionId, state: 'queued' }, select: { id: true } }),
+    // A queued pass alone says nothing: what it was queued for may have been read by this one.
+    unit.db.message.findFirst({
+      where: { sessionId, takenInAt: null, role: { in: ['operator', 'note'] } },
+      select: { id: true },
+    }),
   ]);
-  return execution !== null || approval !== null || question !== null || pass !== null;
+  return execution !== null || approval !== null || question !== null || unread !== null;
 }
 
 /** The first line that says something, without the marks of markdown. */

@@ -25,6 +25,8 @@ export interface PassDeps {
   readonly budgets?: Budgets;
   /** Waits before the second, third … try of a request that failed, in milliseconds. Default 1 s, then 5 s. */
   readonly retryDelaysMs?: readonly number[];
+  /** Waits before the second and third pass of a continuation that fails (J5). Default 10 s, then 30 s. */
+  readonly resumeDelaysMs?: readonly number[];
 }
 
 /** The pass is no longer this worker's: its lease ran out and it was taken up elsewhere, or it was ended. Stop at once. */

@@ -4,10 +4,13 @@ import type { EventFeed } from '../events/subscribe.ts';
 import type { ExecutionId } from '../ids.ts';
 import { isFinal } from './states.ts';
 
-/** What waiting for an execution gave: its row, and whether this waiter has its end (then nobody is woken for it). */
+/** Who tells the agent of an end: the call that waited, a note, or nobody yet. */
+export type Teller = 'call' | 'note' | 'nobody_yet';
+
+/** What waiting for an execution gave: its row, and who tells its end. */
 export interface Awaited {
   execution: Execution;
-  ended: boolean;
+  teller: Teller;
 }
 
 /**
@@ -35,18 +38,30 @@ export async function awaitExecution(
   return takeResult(database, id);
 }
 
-/** Takes an ended execution's result for this pass, or leaves an unfinished one to wake the agent when it ends. */
+/**
+ * Takes an ended execution's result for this pass, or leaves an unfinished one to wake the agent when it ends. A call that is
+ * taken up after a crash may find that a note told the end meanwhile: then it must not be told again.
+ */
 export async function takeResult(database: Database, id: ExecutionId): Promise<Awaited> {
   return database.write(async (unit) => {
     await unit.db.$queryRaw`SELECT id FROM executions WHERE id = ${id}::uuid FOR UPDATE`;
     const execution = await unit.db.execution.findUniqueOrThrow({ where: { id } });
-    const ended = isFinal(execution.status);
-    if (execution.continuation === 'awaited' || (ended && execution.continuation === 'due')) {
+    const now = new Date();
+    if (!isFinal(execution.status)) {
+      if (execution.continuation === 'awaited') {
+        await unit.db.execution.update({ where: { id }, data: { continuation: 'due' } });
+      }
+      return { execution, teller: 'nobody_yet' };
+    }
+    if (execution.continuation === 'woken' && execution.resultTakenAt === null) {
+      return { execution, teller: 'note' };
+    }
+    if (execution.continuation === 'awaited' || execution.continuation === 'due') {
       await unit.db.execution.update({
         where: { id },
-        data: ended ? { continuation: 'woken', continuedAt: new Date() } : { continuation: 'due' },
+        data: { continuation: 'woken', continuedAt: now, resultTakenAt: now },
       });
     }
-    return { execution, ended };
+    return { execution, teller: 'call' };
   });
 }

@@ -9,11 +9,13 @@ import { roleCovers, type Role } from '../operators.ts';
 import { assess } from '../policy/assess.ts';
 import { grantStands } from '../policy/grants.ts';
 import { isPaused } from '../policy/pause.ts';
-import { stricter } from '../policy/risk.ts';
+import { stricter, type Risk } from '../policy/risk.ts';
 import type { RuleVerdict } from '../policy/rules.ts';
 import { addNote } from '../tasks/messages.ts';
 import { lockSession } from '../tasks/lock.ts';
 import { refreshStatus } from '../tasks/status.ts';
+import { turnInBatch } from './batch/gate.ts';
+import { wakeForEnd } from './finish.ts';
 import { commandHash, subjectHash } from './hash.ts';
 import { coveredHash } from './preview.ts';
 import { lockExecution, transition } from './states.ts';
@@ -26,7 +28,8 @@ export type ClaimResult =
   | { kind: 'claimed'; execution: Execution }
   | { kind: 'not_due' }
   | { kind: 'asked_again' }
-  | { kind: 'revoked'; why: string };
+  | { kind: 'revoked'; why: string }
+  | { kind: 'dropped'; why: string };
 
 /**
  * Claims a queued execution for a worker. Everything that let it run is checked once more in this transaction, by the
@@ -47,6 +50,9 @@ export async function claimExecution(
     if (row.sessionId !== null) await lockSession(unit, row.sessionId as SessionId);
     const execution = await lockExecution(unit, id);
     if (execution?.status !== 'queued') return { kind: 'not_due' };
+    const turn = await turnInBatch(unit, execution);
+    if (turn.kind === 'later') return { kind: 'not_due' };
+    if (turn.kind === 'never') return drop(unit, execution, turn.why);
     const verdict = await judgeAgain(unit, execution);
     if (typeof verdict === 'string') return revoke(unit, execution, verdict);
     if (!(await stillAllowed(unit, execution, verdict))) return askAgain(unit, execution, verdict);
@@ -56,10 +62,12 @@ export async function claimExecution(
       'queued',
       'running',
       { actor: 'system', data: { worker: owner, hash: execution.commandHash } },
-      { leaseOwner: owner, startedAt: new Date() },
+      { leaseOwner: owner },
     );
+    // By the database's clock, like everything that a grant's end is compared with (R14).
     await unit.db.$executeRaw`
-      UPDATE executions SET lease_until = clock_timestamp() + ${EXECUTION_LEASE_MS} * interval '1 millisecond'
+      UPDATE executions SET started_at = clock_timestamp(),
+        lease_until = clock_timestamp() + ${EXECUTION_LEASE_MS} * interval '1 millisecond'
       WHERE id = ${id}::uuid`;
     if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
     await faultPoint('execution.before_claim_commit');
@@ -132,7 +140,10 @@ async function stillAllowed(
     const approval = await unit.db.approval.findUnique({
       where: { id: execution.approvalId },
       include: {
-        executions: { orderBy: { createdAt: 'asc' }, select: { commandHash: true, preview: true } },
+        executions: {
+          orderBy: [{ batchIndex: 'asc' }, { createdAt: 'asc' }],
+          select: { commandHash: true, preview: true },
+        },
       },
     });
     if (approval?.status !== 'approved') return false;
@@ -160,25 +171,52 @@ async function askAgain(
   execution: Execution,
   verdict: RuleVerdict,
 ): Promise<ClaimResult> {
+  const all = await notStarted(unit, execution);
   const { approvalId } = await requestApproval(unit, {
     sessionId: execution.sessionId,
     turnId: execution.turnId,
     passId: execution.passId,
-    risk: execution.risk,
-    subjectHash: subjectHash([coveredHash(execution)]),
+    risk: all.reduce<Risk>((worst, { risk }) => stricter(worst, risk), execution.risk),
+    subjectHash: subjectHash(all.map(coveredHash)),
     needsRole: verdict.needsRole,
     needsPeople: verdict.needsPeople,
   });
+  for (const one of all) {
+    await transition(
+      unit,
+      one,
+      'queued',
+      'pending_approval',
+      { actor: 'system', data: { why: 'what allowed it ended before it started' } },
+      { approvalId, allowedBy: null, grantId: null, queuedAt: null, continuation: 'due' },
+    );
+  }
+  if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
+  return { kind: 'asked_again' };
+}
+
+/** What is asked for together: of a batch all that did not start yet, so that one card still decides them (X13). */
+async function notStarted(unit: Unit, execution: Execution): Promise<Execution[]> {
+  if (execution.batchId === null) return [execution];
+  return unit.db.execution.findMany({
+    where: { batchId: execution.batchId, status: 'queued' },
+    orderBy: { batchIndex: 'asc' },
+  });
+}
+
+/** Ends an execution of a batch that is not to run after all. The batch is told as a whole. */
+async function drop(unit: Unit, execution: Execution, why: string): Promise<ClaimResult> {
   await transition(
     unit,
     execution,
     'queued',
-    'pending_approval',
-    { actor: 'system', data: { why: 'what allowed it ended before it started' } },
-    { approvalId, allowedBy: null, grantId: null, queuedAt: null, continuation: 'due' },
+    'cancelled',
+    { actor: 'system', data: { why } },
+    { endedAt: new Date(), errorCode: 'canary_failed', error: `It did not run: ${why}.` },
   );
+  if (execution.continuation === 'due') await wakeForEnd(unit, execution);
   if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
-  return { kind: 'asked_again' };
+  return { kind: 'dropped', why };
 }
 
 async function revoke(unit: Unit, execution: Execution, why: string): Promise<ClaimResult> {

@@ -3,6 +3,7 @@ import type { Execution, ExecutionStatus } from '../db/rows.ts';
 import { faultPoint } from '../faults.ts';
 import type { ExecutionId, SessionId, TurnId } from '../ids.ts';
 import { addNote } from '../tasks/messages.ts';
+import { reopenAfter, type AfterGrant } from '../policy/reopen.ts';
 import { lockSession } from '../tasks/lock.ts';
 import { closeLinkedStep } from '../tasks/plan.ts';
 import { refreshStatus } from '../tasks/status.ts';
@@ -10,9 +11,10 @@ import { lastLines } from '../text/clip.ts';
 import { safeText } from '../text/safe.ts';
 import { terminalText } from '../text/terminal.ts';
 import type { Captured, RunEnd } from './ports.ts';
-import { endNote } from './results.ts';
+import { batchNote } from './batch/results.ts';
+import { endNote, GRANT_WORDS } from './results.ts';
 import type { SshError } from './ssh/errors.ts';
-import { lockExecution, transition, type ExecutionChange } from './states.ts';
+import { isFinal, lockExecution, transition, type ExecutionChange } from './states.ts';
 
 /** What a card shows of an output (C11). */
 const TAIL_LINES = 12;
@@ -66,17 +68,48 @@ async function afterEnd(unit: Unit, id: ExecutionId): Promise<void> {
   const execution = await unit.db.execution.findUniqueOrThrow({ where: { id } });
   if (execution.sessionId === null || execution.turnId === null) return;
   const sessionId = execution.sessionId as SessionId;
+  const session = await unit.db.session.findUniqueOrThrow({ where: { id: sessionId } });
+  const grant =
+    session.endedAt === null && execution.continuation !== 'suppressed'
+      ? await reopenAfter(unit, session, execution)
+      : 'unchanged';
+  if (grant === 'ran_out') await tellRanOut(unit, execution);
   await closeLinkedStep(unit, sessionId, id, execution.status === 'completed' ? 'done' : 'failed');
-  if (execution.continuation === 'due') await wakeForEnd(unit, execution);
+  if (execution.continuation === 'due') await wakeForEnd(unit, execution, grant);
   await unit.db.session.update({ where: { id: sessionId }, data: { lastActivityAt: new Date() } });
   await refreshStatus(unit, sessionId);
+}
+
+/** The room is told, once for what runs out together, why the task will ask again and what to do (J3). */
+async function tellRanOut(unit: Unit, execution: Execution): Promise<void> {
+  const told = await unit.db.$queryRaw<Array<{ told: boolean }>>`
+    SELECT EXISTS (SELECT FROM events WHERE session_id = ${execution.sessionId}::uuid AND type = 'error.raised'
+      AND data->>'code' = 'grant_ran_out' AND at > ${execution.startedAt}) AS told`;
+  if (told[0]?.told === true) return;
+  unit.emit({
+    type: 'error.raised',
+    sessionId: execution.sessionId,
+    refId: execution.passId,
+    data: {
+      code: 'grant_ran_out',
+      fault: 'operator',
+      message: `The permission for this task ran out while "${execution.purpose}" ran on ${execution.targetSlug}.`,
+      hint: 'Its result is looked at now. The next change waits for you again: tap ✅ on its card, or reply "go ahead".',
+      retry: false,
+    },
+  });
 }
 
 /**
  * Wakes the agent for an ended execution, exactly once: the mark and the note are one transaction. Results that end
  * together meet in one queued pass (J2). The caller holds the task's lock.
  */
-export async function wakeForEnd(unit: Unit, execution: Execution): Promise<boolean> {
+export async function wakeForEnd(
+  unit: Unit,
+  execution: Execution,
+  grant: AfterGrant = 'unchanged',
+): Promise<boolean> {
+  if (execution.batchId !== null) return wakeForBatch(unit, execution, execution.batchId, grant);
   const { count } = await unit.db.execution.updateMany({
     where: { id: execution.id, continuation: { in: ['due', 'awaited'] } },
     data: { continuation: 'woken', continuedAt: new Date() },
@@ -85,7 +118,36 @@ export async function wakeForEnd(unit: Unit, execution: Execution): Promise<bool
   await addNote(unit, {
     sessionId: execution.sessionId as SessionId,
     turnId: execution.turnId as TurnId,
-    text: endNote(execution),
+    text: endNote(execution, grant),
+    wake: 'continuation',
+  });
+  return true;
+}
+
+/** The executions of one call are told together, in one table, when the last of them has ended (X13). */
+async function wakeForBatch(
+  unit: Unit,
+  execution: Execution,
+  batchId: string,
+  grant: AfterGrant,
+): Promise<boolean> {
+  const all = await unit.db.execution.findMany({
+    where: { batchId },
+    orderBy: { batchIndex: 'asc' },
+  });
+  if (!all.every(({ status }) => isFinal(status))) return false;
+  const untold = all.filter(
+    ({ continuation }) => continuation === 'due' || continuation === 'awaited',
+  );
+  const { count } = await unit.db.execution.updateMany({
+    where: { batchId, continuation: { in: ['due', 'awaited'] } },
+    data: { continuation: 'woken', continuedAt: new Date() },
+  });
+  if (count === 0 || execution.sessionId === null || execution.turnId === null) return false;
+  await addNote(unit, {
+    sessionId: execution.sessionId as SessionId,
+    turnId: execution.turnId as TurnId,
+    text: batchNote(untold, GRANT_WORDS[grant]),
     wake: 'continuation',
   });
   return true;

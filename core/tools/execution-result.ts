@@ -47,6 +47,15 @@ export function executionResult(
   };
 }
 
+/** In place of a result that a note brings: each end is told once (R7). */
+export function toldByNote(execution: Execution): Record<string, unknown> {
+  return {
+    execution_id: execution.shortId,
+    target: execution.targetSlug,
+    note: 'It has come to its end meanwhile. A note in this conversation has the result: go by that.',
+  };
+}
+
 function noteFor(execution: Execution, runningMs: number): string {
   switch (execution.status) {
     case 'requested':

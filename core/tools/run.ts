@@ -1,25 +1,38 @@
 import { z } from 'zod';
-import type { Execution } from '../db/rows.ts';
-import { awaitExecution } from '../executions/await.ts';
-import type { Preview } from '../executions/preview.ts';
-import { requestExecution } from '../executions/request.ts';
+import { awaitExecution, type Awaited } from '../executions/await.ts';
+import { requestExecution, type ExecutionRequest } from '../executions/request.ts';
+import type { Reader } from '../db/database.ts';
+import { NomosError } from '../errors.ts';
+import { selectTargets, type TargetSelector } from '../graph/select-targets.ts';
 import { MAX_COMMAND_BYTES } from '../executions/remote/protocol.ts';
+import type { Preview } from '../executions/preview.ts';
 import { isFinal } from '../executions/states.ts';
 import { faultPoint } from '../faults.ts';
 import { asId, type ExecutionId } from '../ids.ts';
 import { MAX_EXECUTION_MS } from '../limits.ts';
 import { classify } from '../policy/classify.ts';
 import { RISKS } from '../policy/risk.ts';
-import { executionResult } from './execution-result.ts';
+import { executionResult, toldByNote } from './execution-result.ts';
 import { makePreview } from './preview.ts';
-import { defineTool, type ChangeContext } from './tool.ts';
+import { runMany } from './run-many.ts';
+import { defineTool, type ChangeContext, type ToolOutcome } from './tool.ts';
+
+/** How many targets one call may have. */
+const MAX_TARGETS = 100;
+
+const slug = z.string().trim().min(1);
+const selector = z.strictObject({
+  type: z.string().optional().describe('Such as "host" or "lxc".'),
+  state: z.string().optional().describe('Such as "active".'),
+  tag: z.string().optional().describe('One of the tags of the entity.'),
+});
 
 const input = z.strictObject({
   target: z
-    .string()
-    .trim()
-    .min(1)
-    .describe('Slug of a host or container, such as "host:web-1" or "lxc:dns".'),
+    .union([slug, z.array(slug).min(1).max(MAX_TARGETS), selector])
+    .describe(
+      'A slug such as "host:web-1" or "lxc:dns"; or a list of slugs; or a selector of all that fit.',
+    ),
   command: z
     .string()
     .min(1)
@@ -43,7 +56,7 @@ const input = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'For a change: a dry run that only reads, such as "apt-get -s upgrade", "rsync -n …", "nginx -t" or a diff. It runs first on the same target, and its output stands on the card that the operator decides by.',
+      'For a change on one target: a dry run that only reads, such as "apt-get -s upgrade", "rsync -n …", "nginx -t" or a diff. It runs first on the same target, and its output stands on the card that the operator decides by.',
     ),
   timeout: z
     .int()
@@ -51,41 +64,69 @@ const input = z.strictObject({
     .max(MAX_EXECUTION_MS / 1000)
     .optional()
     .describe('Seconds after which it is ended. Default 600, at most 3600.'),
+  canary: z
+    .boolean()
+    .optional()
+    .describe('With several targets: the first runs alone, the rest only if it succeeds there.'),
 });
 
 /** Runs a command on a host or container, as far as policy and operator let it (X1, X2). */
 export const runTool = defineTool({
   name: 'run',
   description:
-    'Runs a shell command on one host or container. What only reads runs at once; what changes something waits for the operator\'s ✅, what destroys for a typed "I confirm": the answer\'s note says which. Waits up to a minute for the end; a longer command goes on, and its end wakes you. Put related reads into one command.',
+    'Runs a shell command on one host or container, or on several: one card and one approval for all, five at a time, one table back. What only reads runs at once; what changes something waits for the operator\'s ✅, what destroys for a typed "I confirm": the answer\'s note says which. Waits up to a minute for the end; a longer command goes on, and its end wakes you. Put related reads into one command.',
   kind: 'change',
   input,
-  entity: ({ target }) => target,
+  entity: ({ target }) => (typeof target === 'string' ? target : undefined),
   looksOnly: ({ command, declared_risk }) => classify(command, declared_risk).risk === 'read_only',
   resumable: true,
   async handler(context, args) {
-    const id = (await alreadyRequested(context)) ?? (await requestFrom(context, args));
-    const execution = await waitForEnd(context, id);
-    const ok = !isFinal(execution.status) || execution.status === 'completed';
-    return { ok, value: executionResult(execution), entity: execution.targetSlug };
+    const { target } = args;
+    const [only, ...more] = Array.isArray(target) ? target : [];
+    if (typeof target === 'string') return runOne(context, { ...args, target });
+    if (only !== undefined && more.length === 0) return runOne(context, { ...args, target: only });
+    if (args.preview !== undefined) {
+      throw new NomosError('preview_single', 'model', 'A preview goes with one target only.', {
+        hint: 'Make the dry run by a call of its own, or call run without preview.',
+      });
+    }
+    return runMany(context, async () => ({
+      ...whatToRun(args),
+      targets: Array.isArray(target) ? target : await selectFew(context.database.read, target),
+      canary: args.canary === true,
+    }));
   },
 });
+
+type Arguments = z.output<typeof input>;
+
+async function runOne(
+  context: ChangeContext,
+  args: Arguments & { target: string },
+): Promise<ToolOutcome> {
+  const id = (await alreadyRequested(context)) ?? (await requestFrom(context, args));
+  const { execution, teller } = await waitForEnd(context, id);
+  const entity = execution.targetSlug;
+  if (teller === 'note') return { ok: true, value: toldByNote(execution), entity };
+  const ok = !isFinal(execution.status) || execution.status === 'completed';
+  return { ok, value: executionResult(execution), entity };
+}
 
 // A pass that was taken up finds what this very call had asked for, instead of asking twice.
 async function alreadyRequested({
   database,
   toolCallId,
 }: ChangeContext): Promise<ExecutionId | null> {
-  const found = await database.read.execution.findFirst({
-    where: { toolCallId },
-    select: { id: true },
+  const call = await database.read.toolCall.findUniqueOrThrow({
+    where: { id: toolCallId },
+    select: { executionId: true },
   });
-  return found === null ? null : asId<ExecutionId>(found.id);
+  return call.executionId === null ? null : asId<ExecutionId>(call.executionId);
 }
 
 async function requestFrom(
   context: ChangeContext,
-  args: z.output<typeof input>,
+  args: Arguments & { target: string },
 ): Promise<ExecutionId> {
   const { target, purpose, preview } = args;
   const reads = classify(args.command, args.declared_risk).risk === 'read_only';
@@ -96,7 +137,7 @@ async function requestFrom(
 
 async function request(
   context: ChangeContext,
-  args: z.output<typeof input>,
+  args: Arguments & { target: string },
   preview?: Preview,
 ): Promise<ExecutionId> {
   const { sessionId, turnId, passId, toolCallId } = context;
@@ -107,11 +148,8 @@ async function request(
       passId,
       toolCallId,
       target: args.target,
-      command: args.command,
-      purpose: args.purpose,
       preview,
-      declaredRisk: args.declared_risk,
-      timeoutMs: args.timeout === undefined ? undefined : args.timeout * 1000,
+      ...whatToRun(args),
     });
     await unit.db.toolCall.update({ where: { id: toolCallId }, data: { executionId } });
     await faultPoint('agent.before_execution_requested');
@@ -119,8 +157,29 @@ async function request(
   });
 }
 
-async function waitForEnd(context: ChangeContext, id: ExecutionId): Promise<Execution> {
+function whatToRun(
+  args: Arguments,
+): Pick<ExecutionRequest, 'command' | 'purpose' | 'declaredRisk' | 'timeoutMs'> {
+  return {
+    command: args.command,
+    purpose: args.purpose,
+    declaredRisk: args.declared_risk,
+    timeoutMs: args.timeout === undefined ? undefined : args.timeout * 1000,
+  };
+}
+
+async function selectFew(db: Reader, selected: TargetSelector): Promise<string[]> {
+  const slugs = await selectTargets(db, selected);
+  if (slugs.length <= MAX_TARGETS) return slugs;
+  throw new NomosError(
+    'too_many_targets',
+    'model',
+    `The selector picks ${slugs.length} targets; one call takes ${MAX_TARGETS}.`,
+    { hint: 'Narrow it by type, state or tag, or give lists.' },
+  );
+}
+
+async function waitForEnd(context: ChangeContext, id: ExecutionId): Promise<Awaited> {
   const { signal, inlineWaitMs: timeoutMs } = context;
-  const { execution } = await awaitExecution(context, id, { timeoutMs, signal });
-  return execution;
+  return awaitExecution(context, id, { timeoutMs, signal });
 }

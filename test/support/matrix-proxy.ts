@@ -8,6 +8,8 @@ export type Verdict =
   | 'lose answer'
   /** Breaks the connection and carries nothing out. */
   | 'cut'
+  /** Carries it out, and breaks the connection in the middle of the answer. */
+  | 'half'
   /** Answers itself. */
   | { status: number; body: unknown };
 
@@ -86,6 +88,14 @@ export class HomeserverProxy {
     const content = Buffer.from(await answer.arrayBuffer());
     if (verdict === 'lose answer') {
       response.destroy();
+      return;
+    }
+    if (verdict === 'half') {
+      response.writeHead(answer.status, {
+        'content-type': 'application/json',
+        'content-length': content.length,
+      });
+      response.write(content.subarray(0, content.length / 2), () => response.destroy());
       return;
     }
     response.writeHead(answer.status, { 'content-type': 'application/json' });

@@ -1,0 +1,103 @@
+import { sql, type Database, type Reader, type Sql } from '../db/database.ts';
+import type { Session } from '../db/rows.ts';
+import type { SessionId, TurnId } from '../ids.ts';
+import { limits } from '../limits.ts';
+import { formatDuration } from '../text/duration.ts';
+import { cutLabel } from '../text/label.ts';
+import { completeTask } from './complete.ts';
+import { lockSession } from './lock.ts';
+import { addNote } from './messages.ts';
+import { refreshStatus } from './status.ts';
+
+/** What a sweep did. */
+export interface IdleSweep {
+  nudged: number;
+  closed: number;
+}
+
+/**
+ * Looks for tasks with a goal in which nothing happens any more although nobody is waited for (J4). The first time the agent is
+ * nudged; a task that is idle again without having got on is closed as partial, with a summary that says so. A paused task
+ * waits for a person and is left alone (J5). With `close: false` only nudges are given: at a start, when messages of
+ * the time before may not have been read yet.
+ */
+export async function sweepIdle(
+  database: Database,
+  options: { close: boolean },
+): Promise<IdleSweep> {
+  const swept: IdleSweep = { nudged: 0, closed: 0 };
+  for (const { id } of await idleTasks(database.read, sql`TRUE`)) {
+    await database.write(async (unit) => {
+      const session = await lockSession(unit, id);
+      // Something may have happened before the lock.
+      const [still] = await idleTasks(unit.db, sql`s.id = ${id}::uuid`);
+      if (still === undefined) return;
+      if (still.nudged && !options.close) return;
+      if (still.nudged) {
+        await completeTask(unit, {
+          sessionId: id,
+          outcome: 'partial',
+          summary: await closingWords(unit.db, session),
+          by: 'system',
+        });
+        swept.closed++;
+        return;
+      }
+      const turnId = await lastTurn(unit.db, id);
+      if (turnId === null) return;
+      await unit.db.session.update({ where: { id }, data: { nudgedAt: new Date() } });
+      unit.audit({ actor: 'system', action: 'task.nudged', sessionId: id, subject: turnId });
+      await addNote(unit, { sessionId: id, turnId, text: nudge(session), wake: 'nudge' });
+      await refreshStatus(unit, id);
+      swept.nudged++;
+    });
+  }
+  return swept;
+}
+
+/** Idle tasks; `nudged` when they were nudged and nothing was changed, planned or asked since. */
+async function idleTasks(
+  db: Reader,
+  which: Sql,
+): Promise<Array<{ id: SessionId; nudged: boolean }>> {
+  return db.$queryRaw<Array<{ id: SessionId; nudged: boolean }>>`
+    SELECT s.id, s.nudged_at IS NOT NULL
+      AND NOT EXISTS (SELECT FROM executions e WHERE e.session_id = s.id AND e.risk <> 'read_only' AND e.created_at > s.nudged_at)
+      AND NOT EXISTS (SELECT FROM plan_steps p WHERE p.session_id = s.id AND p.updated_at > s.nudged_at) AS nudged
+    FROM sessions s
+    WHERE ${which} AND s.goal IS NOT NULL AND s.ended_at IS NULL AND s.archived_at IS NULL AND s.paused_reason IS NULL
+      AND s.last_activity_at < clock_timestamp() - ${limits().idleAfterMs} * interval '1 millisecond'
+      AND NOT EXISTS (SELECT FROM questions q WHERE q.session_id = s.id AND q.status = 'open')
+      AND NOT EXISTS (SELECT FROM approvals a WHERE a.session_id = s.id AND a.status = 'pending')
+      AND NOT EXISTS (SELECT FROM passes p WHERE p.session_id = s.id AND p.state IN ('queued', 'running'))
+      AND NOT EXISTS (SELECT FROM executions e WHERE e.session_id = s.id
+        AND e.status IN ('requested', 'pending_approval', 'approved', 'queued', 'running'))
+    ORDER BY s.last_activity_at LIMIT 100`;
+}
+
+async function lastTurn(db: Reader, sessionId: SessionId): Promise<TurnId | null> {
+  const pass = await db.pass.findFirst({
+    where: { sessionId },
+    orderBy: { seq: 'desc' },
+    select: { turnId: true },
+  });
+  return pass === null ? null : (pass.turnId as TurnId);
+}
+
+function nudge({ goal }: Session): string {
+  return `Nothing has happened in this task for ${formatDuration(limits().idleAfterMs)}, and nobody is waited for. Its goal: ${goal ?? ''}. Take the next step now; or ask_operator for what you need; or, if the goal is reached or cannot be, complete_task and say which. Otherwise the task is closed as partial.`;
+}
+
+async function closingWords(db: Reader, session: Session): Promise<string> {
+  const last = await db.pass.findFirst({
+    where: { sessionId: session.id, answer: { not: null } },
+    orderBy: { seq: 'desc' },
+    select: { answer: true },
+  });
+  const said = last?.answer?.trim() ?? '';
+  return [
+    `Closed without reaching its goal: nothing happened for ${formatDuration(limits().idleAfterMs)}, also after a reminder.`,
+    ...(said === '' ? [] : [`The last word was: ${cutLabel(said.replaceAll(/\s+/g, ' '), 300)}`]),
+    'Write here to go on.',
+  ].join(' ');
+}

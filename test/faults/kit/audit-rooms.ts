@@ -1,0 +1,77 @@
+import type { MatrixOutbox } from '../../../core/db/rows.ts';
+import type { RawEvent } from '../../support/matrix.ts';
+import type { OperatorAtWork } from './people.ts';
+import type { FaultWorld } from './world.ts';
+
+const SPOKEN = new Set(['m.room.message', 'm.reaction', 'm.room.redaction']);
+const SPEAKING: ReadonlyArray<MatrixOutbox['kind']> = ['send', 'edit', 'react', 'redact', 'upload'];
+
+/** R4 and R5 against the homeserver's own account: what was said to the bot, and what the bot decided to say. */
+export async function auditRooms(world: FaultWorld, operator: OperatorAtWork): Promise<string[]> {
+  const { matrix, database } = world;
+  if (matrix === undefined) return [];
+  const wrong: string[] = [];
+  const rows = await database.read.matrixOutbox.findMany({ orderBy: { id: 'asc' } });
+  for (const row of rows) {
+    if (row.state === 'pending' || row.state === 'failed')
+      wrong.push(
+        `R5: outbox row ${row.id} (${row.kind} ${row.cardKey ?? ''}) is ${row.state}: ${row.error ?? ''}`,
+      );
+  }
+  const said = rows.filter(({ state, kind }) => state === 'sent' && SPEAKING.includes(kind));
+  const rooms = await roomsOf(world);
+  const byRoom = Map.groupBy(said, (row) => rooms.get(row.lane) ?? row.lane);
+  for (const roomId of new Set([...rooms.values(), ...byRoom.keys()])) {
+    const history = await matrix.person.history(roomId);
+    wrong.push(...compare(roomId, byRoom.get(roomId) ?? [], history, matrix.bot.userId));
+  }
+  const inbox = await database.read.matrixInbox.findMany({
+    where: { eventId: { in: [...operator.asked, ...operator.said] } },
+    select: { eventId: true, state: true, error: true },
+  });
+  const states = new Map(inbox.map((row) => [row.eventId, row]));
+  for (const eventId of [...operator.asked, ...operator.said]) {
+    const row = states.get(eventId);
+    if (row?.state !== 'done')
+      wrong.push(`R4: ${eventId} is ${row?.state ?? 'not in the inbox'} ${row?.error ?? ''}`);
+  }
+  return wrong;
+}
+
+/** The room of each lane that names a task. */
+async function roomsOf(world: FaultWorld): Promise<Map<string, string>> {
+  const sessions = await world.database.read.session.findMany({
+    where: { roomId: { not: null } },
+    select: { id: true, roomId: true },
+  });
+  return new Map(sessions.map(({ id, roomId }) => [`session:${id}`, roomId ?? '']));
+}
+
+function compare(
+  roomId: string,
+  rows: readonly MatrixOutbox[],
+  history: readonly RawEvent[],
+  bot: string,
+): string[] {
+  const wrong: string[] = [];
+  const events = history.filter(({ sender, type }) => sender === bot && SPOKEN.has(type));
+  const place = new Map(events.map(({ event_id }, index) => [event_id, index]));
+  const known = new Set(rows.map(({ eventId }) => eventId));
+  for (const event of events) {
+    if (!known.has(event.event_id))
+      wrong.push(
+        `R5: ${roomId} holds ${event.event_id}, which no outbox row knows: ${JSON.stringify(event.content['body'] ?? event.content).slice(0, 120)}`,
+      );
+  }
+  let last = -1;
+  for (const row of rows.filter(({ kind }) => kind === 'send' || kind === 'upload')) {
+    const at = place.get(row.eventId ?? '');
+    if (at === undefined)
+      wrong.push(`R5: row ${row.id} was sent as ${row.eventId}, which is not in ${roomId}`);
+    else if (at < last) wrong.push(`R5: row ${row.id} stands before one that was decided earlier`);
+    else last = at;
+  }
+  const ids = rows.map(({ eventId }) => eventId);
+  if (new Set(ids).size !== ids.length) wrong.push(`R5: an event of ${roomId} stands for two rows`);
+  return wrong;
+}

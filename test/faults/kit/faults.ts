@@ -1,0 +1,165 @@
+import type { Random } from './random.ts';
+import type { FaultWorld } from './world.ts';
+
+/** The points of the code at which a process can be told to end itself, with how often they may be passed before. */
+export const KILL_POINTS: ReadonlyArray<readonly [point: string, passings: number]> = [
+  ['pass.claimed', 3],
+  ['agent.before_model_call', 4],
+  ['agent.before_answer_stored', 4],
+  ['agent.answer_stored', 4],
+  ['agent.tool_started', 4],
+  ['agent.before_execution_requested', 3],
+  ['agent.before_tool_result', 4],
+  ['agent.tool_ended', 4],
+  ['approval.before_approve', 2],
+  ['execution.before_claim_commit', 3],
+  ['execution.claimed', 3],
+  ['execution.before_start', 3],
+  ['execution.ended', 3],
+  ['execution.before_finish', 3],
+  ['execution.finished', 3],
+  ['ssh.connect', 1],
+];
+
+/** Those of the bot's own. */
+export const BOT_KILL_POINTS: ReadonlyArray<readonly [point: string, passings: number]> = [
+  ['inbox.before_store', 6],
+  ['inbox.stored', 6],
+  ['inbox.before_commit', 3],
+  ['projector.before_commit', 8],
+  ['outbox.before_put', 12],
+  ['outbox.after_put', 12],
+  ['outbox.before_mark', 12],
+];
+
+/** One fault: done by `inject`, which settles once the cause is gone (its consequences go on). */
+export interface Fault {
+  name: string;
+  inject: (world: FaultWorld) => Promise<void>;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Chooses a fault for a world. */
+export function chooseFault(random: Random, world: FaultWorld): Fault {
+  const rooms = world.matrix !== undefined;
+  const victim = random.pick(world.processes);
+  const some = random.int(1, 8) * 100;
+  const kind = random.weighted([
+    [28, 'kill at'],
+    [rooms ? 18 : 0, 'kill bot at'],
+    [8, 'kill now'],
+    [4, 'freeze'],
+    [14, 'cut database'],
+    [3, 'crash database'],
+    [10, 'flush redis'],
+    [4, 'crash redis'],
+    [12, 'cut ssh'],
+    [5, 'crash sshd'],
+    [4, 'terminate'],
+    [rooms ? 24 : 0, 'homeserver'],
+  ] as const);
+  switch (kind) {
+    case 'kill at':
+    case 'kill bot at': {
+      const [point, passings] = random.pick(kind === 'kill at' ? KILL_POINTS : BOT_KILL_POINTS);
+      const at = `${point}#${random.int(1, passings)}`;
+      const who = kind === 'kill at' ? victim : world.processes[0];
+      return {
+        name: `kill ${who?.name} at ${at}`,
+        inject: async () => {
+          if (who !== undefined) world.armKill(at, who);
+        },
+      };
+    }
+    case 'kill now':
+      return { name: `kill ${victim.name}`, inject: async () => void victim.signal('SIGKILL') };
+    case 'freeze':
+      return {
+        name: `freeze ${victim.name} for ${some} ms`,
+        async inject() {
+          victim.signal('SIGSTOP');
+          await pause(some);
+          victim.signal('SIGCONT');
+        },
+      };
+    case 'cut database':
+      return {
+        name: 'cut all database connections',
+        inject: async () => void (await world.services.cutDatabaseConnections(world.databaseName)),
+      };
+    case 'crash database':
+      return { name: 'crash the database', inject: () => world.services.crashPostgres() };
+    case 'flush redis':
+      return { name: 'flush Redis', inject: () => world.services.flushRedis() };
+    case 'crash redis':
+      return { name: `crash Redis, ${some} ms`, inject: () => world.services.crashRedis(some) };
+    case 'cut ssh':
+      return {
+        name: 'cut all SSH connections',
+        inject: async () => world.sshd.signalSessions('SIGKILL'),
+      };
+    case 'crash sshd':
+      return {
+        name: `crash sshd, ${some} ms`,
+        async inject() {
+          await world.sshd.crash();
+          await pause(some);
+          await world.sshd.listen();
+        },
+      };
+    case 'terminate':
+      return { name: `end ${victim.name} in good order`, inject: () => endInOrder(world, victim) };
+    case 'homeserver':
+      return homeserverTrouble(random);
+  }
+}
+
+/** J7: within 20 s, with exit code 0. */
+async function endInOrder(
+  world: FaultWorld,
+  victim: FaultWorld['processes'][number],
+): Promise<void> {
+  if (!victim.up) return;
+  const release = world.hold(victim);
+  const since = performance.now();
+  const { code, signal } = await victim.end('SIGTERM');
+  const took = performance.now() - since;
+  if (took > 20_000) world.oddities.push(`J7: SIGTERM took ${Math.round(took)} ms`);
+  // A fuse may have burnt down on the way.
+  if (code !== 0 && signal !== 'SIGKILL')
+    world.oddities.push(`J7: SIGTERM ended with ${code ?? signal}:\n${victim.log.slice(-2_000)}`);
+  release();
+}
+
+/** For a while the homeserver answers badly to a share of the requests. */
+function homeserverTrouble(random: Random): Fault {
+  const how = random.pick(['lose answer', 'cut', 'half', '429', '500'] as const);
+  const share = random.pick([0.2, 0.5, 1]);
+  const forMs = random.int(3, 15) * 100;
+  const own = random.fork();
+  return {
+    name: `the homeserver: ${how} for ${share} of the requests, ${forMs} ms`,
+    async inject(world) {
+      const { matrix } = world;
+      if (matrix === undefined) return;
+      matrix.proxy.rule = ({ path }) => {
+        if (path.endsWith('/sync') && how === '429') return 'pass';
+        if (!own.chance(share)) return 'pass';
+        switch (how) {
+          case '429':
+            return {
+              status: 429,
+              body: { errcode: 'M_LIMIT_EXCEEDED', error: 'slow', retry_after_ms: 200 },
+            };
+          case '500':
+            return { status: 500, body: { errcode: 'M_UNKNOWN', error: 'Internal server error' } };
+          default:
+            return how;
+        }
+      };
+      await pause(forMs);
+      matrix.proxy.rule = () => 'pass';
+    },
+  };
+}

@@ -1,0 +1,41 @@
+/**
+ * Long runs: `npm run faults -- --rounds N --seed S [--kind light|process|matrix] [--workers 1|2]
+ * [--worlds 1] [--world-rounds 50] [--steps read,change,…]`. Prints one line for each
+ * round, and everything about a round in which something was wrong. Ends with 1 if there was any.
+ */
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '20' },
+    seed: { type: 'string' },
+    kind: { type: 'string', default: 'light' },
+    worlds: { type: 'string', default: '1' },
+    workers: { type: 'string', default: '1' },
+    'world-rounds': { type: 'string', default: '50' },
+    steps: { type: 'string' },
+  },
+});
+
+// Read when the program's log is loaded.
+process.env['NOMOS_LOG_LEVEL'] ??= 'silent';
+const { runFaults, WORLD_KINDS } = await import('./run.ts');
+
+const failed = await runFaults({
+  rounds: Number(values.rounds),
+  seed: values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed),
+  kind: readKind(values.kind),
+  worlds: Number(values.worlds),
+  workers: Number(values.workers),
+  worldRounds: Number(values['world-rounds']),
+  ...(values.steps === undefined ? {} : { steps: values.steps.split(',') }),
+  say: (line) => process.stdout.write(`${line}\n`),
+});
+process.exitCode = failed === 0 ? 0 : 1;
+
+function readKind(word: string): (typeof WORLD_KINDS)[number] {
+  const kind = WORLD_KINDS.find((one) => one === word);
+  if (kind === undefined)
+    throw new Error(`--kind "${word}" is not known; allowed: ${WORLD_KINDS.join(', ')}.`);
+  return kind;
+}

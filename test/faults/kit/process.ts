@@ -1,0 +1,107 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../../core/main.ts', import.meta.url));
+const LOG_KEPT = 400_000;
+
+/** How a process of Nomos ended. */
+export interface ProcessEnd {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** Something of Nomos that works, can be killed, and is started again. */
+export interface Worker {
+  readonly name: string;
+  /** How often it was started. */
+  readonly starts: number;
+  /** Starts it; `killAt` names the fault point (`name#n`) at which it ends itself. Does not wait until it is up. */
+  start(killAt?: string): void;
+  /** Settles when the life that was started last is over. */
+  readonly ended: Promise<ProcessEnd>;
+  readonly alive: boolean;
+  /** Whether its start is over and it works. */
+  readonly up: boolean;
+  /** What it printed in this life. */
+  readonly log: string;
+  /** What it printed in the lives before this one: the end of it. */
+  readonly history: string;
+  /** Where its API listens, while it is up and has one. */
+  readonly apiUrl: string | undefined;
+  /** Sends a signal. False when it does not run. */
+  signal(signal: NodeJS.Signals): boolean;
+  /** Ends it by a signal and waits for its end. */
+  end(signal: NodeJS.Signals): Promise<ProcessEnd>;
+}
+
+/** One process of the program, started again and again over a run. */
+export class NomosProcess implements Worker {
+  readonly name: string;
+  readonly roles: string;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #cwd: string;
+  #child: ChildProcess | undefined;
+  #log = '';
+  #ended: Promise<ProcessEnd> = Promise.resolve({ code: 0, signal: null });
+  starts = 0;
+  history = '';
+
+  constructor(options: { name: string; roles: string; env: NodeJS.ProcessEnv; cwd: string }) {
+    this.name = options.name;
+    this.roles = options.roles;
+    this.#env = options.env;
+    this.#cwd = options.cwd;
+  }
+
+  start(killAt?: string): void {
+    if (this.alive) throw new Error(`${this.name} runs already`);
+    this.history = (this.history + this.#log).slice(-LOG_KEPT);
+    this.#log = `--- life ${++this.starts} of ${this.name}, to be killed at ${killAt ?? 'nothing'}\n`;
+    const child = spawn(process.execPath, [MAIN, 'start', '--role', this.roles], {
+      cwd: this.#cwd,
+      env: {
+        ...this.#env,
+        ...(killAt === undefined ? {} : { NOMOS_FAULT_KILL: killAt }),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        this.#log = (this.#log + chunk.toString()).slice(-LOG_KEPT);
+      });
+    }
+    this.#child = child;
+    this.#ended = once(child, 'exit').then(([code, signal]): ProcessEnd => ({ code, signal }));
+  }
+
+  get ended(): Promise<ProcessEnd> {
+    return this.#ended;
+  }
+
+  get alive(): boolean {
+    const child = this.#child;
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  get up(): boolean {
+    return this.alive && this.#log.includes('is running (');
+  }
+
+  get log(): string {
+    return this.#log;
+  }
+
+  get apiUrl(): string | undefined {
+    return this.up ? /API at (http:\/\/[^ ]+)\./.exec(this.#log)?.[1] : undefined;
+  }
+
+  signal(signal: NodeJS.Signals): boolean {
+    return this.alive && this.#child?.kill(signal) === true;
+  }
+
+  async end(signal: NodeJS.Signals): Promise<ProcessEnd> {
+    this.signal(signal);
+    return this.#ended;
+  }
+}

@@ -1,0 +1,155 @@
+import { setLimits, DEFAULT_LIMITS } from '../../../core/limits.ts';
+import { BOT_KILL_POINTS, KILL_POINTS } from './faults.ts';
+import { STEP_KINDS, type StepKind } from './model.ts';
+import { OperatorAtWork } from './people.ts';
+import { Random } from './random.ts';
+import { runRound, type RoundReport } from './rounds.ts';
+import { HurtServices } from './services.ts';
+import { armLightWorkers } from './worker.ts';
+import { FaultWorld } from './world.ts';
+
+/**
+ * `light`: the jobs role inside this process. `process`: the program in processes of its own, jobs and API. `matrix`: the
+ * whole program in processes of its own, with a homeserver.
+ */
+export const WORLD_KINDS = ['light', 'process', 'matrix'] as const;
+
+/** A run of many rounds. */
+export interface FaultRun {
+  rounds: number;
+  seed: number;
+  kind: (typeof WORLD_KINDS)[number];
+  workers: number;
+  /** Worlds side by side, on the same PostgreSQL and Valkey: while one recovers another works. */
+  worlds: number;
+  /** After so many rounds a world is ended and a new one made, so that the audit stays quick. */
+  worldRounds: number;
+  /** What tasks may do; everything by default. */
+  steps?: readonly string[];
+  say: (line: string) => void;
+}
+
+/** Runs rounds and tells of them. Gives the number of rounds in which something was wrong. */
+export async function runFaults(run: FaultRun): Promise<number> {
+  setLimits({ ...DEFAULT_LIMITS, inlineWaitMs: 1_000 });
+  armLightWorkers([...KILL_POINTS, ...BOT_KILL_POINTS].map(([point]) => point));
+  const { rounds, seed, kind, workers, worlds } = run;
+  run.say(`seed ${seed}, ${rounds} rounds, ${kind}, ${worlds} world(s) of ${workers} worker(s)`);
+  const since = performance.now();
+  const tally = new Tally(run);
+  const services = await HurtServices.start();
+  try {
+    const seeds = new Random(seed);
+    await Promise.all(
+      Array.from({ length: worlds }, (_, index) =>
+        oneAfterAnother(run, services, seeds.fork(), index, tally),
+      ),
+    );
+  } finally {
+    await services.stop();
+  }
+  run.say(JSON.stringify(tally.counts(), null, 1));
+  run.say(
+    `${tally.done} rounds, ${tally.failed} with something wrong, ${Math.round((performance.now() - since) / 1000)} s, seed ${seed}`,
+  );
+  return tally.failed;
+}
+
+/** World after world in one of the places side by side. */
+async function oneAfterAnother(
+  run: FaultRun,
+  services: HurtServices,
+  seeds: Random,
+  place: number,
+  tally: Tally,
+): Promise<void> {
+  const steps: readonly StepKind[] =
+    run.steps === undefined ? STEP_KINDS : STEP_KINDS.filter((kind) => run.steps?.includes(kind));
+  for (let n = 0; tally.wanted(); n++) {
+    const seed = seeds.int(0, 0x7fff_ffff);
+    const world = await FaultWorld.open({
+      services,
+      name: `faults_${place}_${n}`,
+      seed,
+      matrix: run.kind === 'matrix',
+      light: run.kind === 'light',
+      workers: run.workers,
+    });
+    const operator = new OperatorAtWork(world, new Random(seed));
+    operator.start();
+    try {
+      for (let round = 0; round < run.worldRounds && tally.wanted(); round++) {
+        tally.begin();
+        const report = await runRound(world, operator, seeds.int(0, 0x7fff_ffff), steps);
+        tally.end(report, world);
+        // What is wrong stays wrong: the next rounds begin with a clean sheet.
+        if (report.wrong.length > 0) break;
+      }
+    } finally {
+      tally.world(world, operator);
+      await operator
+        .stop()
+        .catch((error: unknown) => run.say(`the operator broke off: ${String(error)}`));
+      await world.close();
+    }
+  }
+}
+
+/** Counts and tells what happened. */
+class Tally {
+  done = 0;
+  failed = 0;
+  readonly #run: FaultRun;
+  readonly #counts = new Map<string, number>();
+  #begun = 0;
+
+  constructor(run: FaultRun) {
+    this.#run = run;
+  }
+
+  wanted(): boolean {
+    return this.#begun < this.#run.rounds;
+  }
+
+  begin(): void {
+    this.#begun++;
+  }
+
+  end(report: RoundReport, world: FaultWorld): void {
+    const { seed, faults, wrong, tookMs, tasks } = report;
+    this.done++;
+    this.#add('tasks', tasks.length);
+    for (const fault of faults) {
+      this.#add(
+        `fault: ${fault.replace(/worker-\d/, 'a worker').replace(/#\d+|,? (for )?\d+ ms/g, '')}`,
+        1,
+      );
+    }
+    this.#run.say(
+      `${this.done} ${wrong.length === 0 ? 'ok' : 'WRONG'} seed ${seed} ${(tookMs / 1000).toFixed(1)} s ${world.databaseName}: ${faults.join('; ')}`,
+    );
+    if (wrong.length === 0) return;
+    this.failed++;
+    for (const line of [...tasks, ...wrong]) this.#run.say(`  ${line}`);
+    for (const one of world.processes)
+      this.#run.say(`--- ${one.name}\n${(one.history + one.log).slice(-12_000)}`);
+  }
+
+  world(world: FaultWorld, operator: OperatorAtWork): void {
+    for (const [point, times] of Object.entries(world.fired)) this.#add(`died at: ${point}`, times);
+    for (const [what, times] of Object.entries(operator.counts))
+      this.#add(`operator: ${what}`, times);
+    this.#add(
+      'lives',
+      world.processes.reduce((sum, { starts }) => sum + starts, 0),
+    );
+  }
+
+  counts(): Record<string, number> {
+    return Object.fromEntries([...this.#counts].toSorted(([a], [b]) => a.localeCompare(b)));
+  }
+
+  #add(what: string, times: number): void {
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + times);
+  }
+}

@@ -1,0 +1,250 @@
+import { afterEach, expect, test } from 'vitest';
+import { sweepIdle } from '../../core/tasks/idle.ts';
+import { lockSession } from '../../core/tasks/lock.ts';
+import { addNote, receiveMessage } from '../../core/tasks/messages.ts';
+import { DEFAULT_LIMITS, setLimits } from '../../core/limits.ts';
+import type { SessionId } from '../../core/ids.ts';
+import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
+import type { AskedRequest, Step } from '../support/scripted-model.ts';
+
+let bench: AgentBench;
+afterEach(async () => {
+  setLimits(DEFAULT_LIMITS);
+  await bench.close();
+});
+
+const NOTHING: Target = () => ({});
+const NOW = { resumeDelaysMs: [0] };
+const words = (request: AskedRequest | undefined): string =>
+  (request?.messages ?? []).map((message) => message.content ?? '').join('\n');
+const goal: Step = {
+  toolCalls: [{ name: 'set_goal', arguments: { goal: 'Bring the web server up to date' } }],
+};
+const session = (id: SessionId) => bench.database.read.session.findUniqueOrThrow({ where: { id } });
+
+async function wake(task: Parameters<typeof addNote>[1]): Promise<void> {
+  await bench.database.write(async (unit) => {
+    await lockSession(unit, task.sessionId);
+    await addNote(unit, task);
+  });
+}
+
+async function errors(sessionId: SessionId): Promise<unknown[]> {
+  const rows = await bench.database.read.event.findMany({
+    where: { sessionId, type: 'error.raised' },
+    orderBy: { id: 'asc' },
+  });
+  return rows.map((row) => row.data);
+}
+
+test('T9: a queued pass that has nothing left to read does not keep a task open that has ended', async () => {
+  bench = await agentBench(NOTHING);
+  const task = await bench.open('how are things?');
+  bench.model.script(
+    async () => {
+      await wake({ ...task, text: 'Something ended.', wake: 'continuation' });
+      return { toolCalls: [{ name: 'list_lxcs', arguments: {} }] };
+    },
+    (request) => {
+      expect(words(request)).toContain('Something ended.');
+      return { text: 'All is well.' };
+    },
+  );
+  await bench.pass(task.sessionId);
+  expect(await session(task.sessionId)).toMatchObject({ status: 'done', outcome: 'success' });
+  expect(await bench.claim(task.sessionId)).toBeNull();
+});
+
+test('J5, C7: a continuation that fails is tried in three passes, each told so; then the task is paused with a card', async () => {
+  bench = await agentBench(NOTHING, goal, { text: 'Waiting.' });
+  const task = await bench.open('bring it up to date');
+  await bench.pass(task.sessionId);
+  await wake({ ...task, text: 'The command ended.', wake: 'continuation' });
+  bench.model.script(...Array.from({ length: 9 }, (): Step => ({ text: '' })));
+  for (let pass = 1; pass <= 3; pass++) {
+    expect(await bench.pass(task.sessionId, NOW)).toMatchObject({ state: 'failed' });
+    expect(await errors(task.sessionId)).toHaveLength(pass < 3 ? 0 : 1);
+  }
+  expect(words(bench.model.requests.at(-1))).toMatch(/last answer in this task could not be used/);
+  expect(await bench.claim(task.sessionId)).toBeNull();
+  expect(await session(task.sessionId)).toMatchObject({
+    endedAt: null,
+    failedResumes: 3,
+    pausedReason: expect.stringContaining('no usable answer'),
+  });
+  expect(await errors(task.sessionId)).toEqual([expect.objectContaining({ retry: true })]);
+
+  await bench.database.write((unit) =>
+    receiveMessage(unit, { ...task, text: 'Go on.', sender: ANN }),
+  );
+  bench.model.script({ text: 'I go on.' });
+  expect(await bench.pass(task.sessionId)).toMatchObject({ state: 'done' });
+  expect(await session(task.sessionId)).toMatchObject({ pausedReason: null, failedResumes: 0 });
+});
+
+test('J5: a pass that comes to its end ends a row of failures', async () => {
+  bench = await agentBench(NOTHING, goal, { text: 'Waiting.' });
+  const task = await bench.open('bring it up to date');
+  await bench.pass(task.sessionId);
+  await wake({ ...task, text: 'The command ended.', wake: 'continuation' });
+  bench.model.script({ text: '' }, { text: '' }, { text: '' }, { text: 'It is done now.' });
+  expect(await bench.pass(task.sessionId, NOW)).toMatchObject({ state: 'failed' });
+  expect(await bench.pass(task.sessionId, NOW)).toMatchObject({ state: 'done' });
+  expect(await session(task.sessionId)).toMatchObject({ pausedReason: null, failedResumes: 0 });
+  expect(await errors(task.sessionId)).toEqual([]);
+});
+
+test('J5, L1: a refused key is not tried again by itself: the task is paused at once', async () => {
+  bench = await agentBench(NOTHING, goal, { text: 'Waiting.' });
+  const task = await bench.open('bring it up to date');
+  await bench.pass(task.sessionId);
+  await wake({ ...task, text: 'The command ended.', wake: 'continuation' });
+  bench.model.script({ status: 401 });
+  await bench.pass(task.sessionId, NOW);
+  expect(await bench.claim(task.sessionId)).toBeNull();
+  expect((await session(task.sessionId)).pausedReason).not.toBeNull();
+});
+
+/** Lets the task look as if nothing had happened in it for an hour. */
+async function anHourAgo(id: SessionId): Promise<void> {
+  await bench.database.read
+    .$executeRaw`UPDATE sessions SET last_activity_at = last_activity_at - interval '1 hour' WHERE id = ${id}::uuid`;
+}
+
+test('J4: an idle task with a goal is nudged once, then closed as partial with a summary that says so', async () => {
+  bench = await agentBench(NOTHING, goal, { text: 'I will see.' });
+  const task = await bench.open('bring it up to date');
+  await bench.pass(task.sessionId);
+  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
+
+  await anHourAgo(task.sessionId);
+  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 1, closed: 0 });
+  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
+  bench.model.script((request) => {
+    expect(words(request)).toMatch(/Nothing has happened in this task/);
+    return { text: 'I still do not know.' };
+  });
+  await bench.pass(task.sessionId);
+
+  await anHourAgo(task.sessionId);
+  expect(await sweepIdle(bench.database, { close: false })).toEqual({ nudged: 0, closed: 0 });
+  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 1 });
+  const closed = await session(task.sessionId);
+  expect(closed).toMatchObject({ outcome: 'partial', status: 'done' });
+  expect(closed.summary).toMatch(/nothing happened for .*I still do not know/);
+});
+
+test('J4: what waits for a person, is paused, or has no goal is left alone; a change after the nudge earns another', async () => {
+  bench = await agentBench(
+    NOTHING,
+    {
+      text: 'x',
+      toolCalls: [
+        { name: 'set_goal', arguments: { goal: 'Bring it up' } },
+        {
+          name: 'run',
+          arguments: { target: 'host:web-1', command: 'touch /x', purpose: 'a change' },
+        },
+      ],
+    },
+    { text: 'I asked for it.' },
+  );
+  const task = await bench.open('bring it up to date');
+  await bench.pass(task.sessionId);
+  await anHourAgo(task.sessionId);
+  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
+
+  await bench.decide(task.sessionId, 'deny');
+  bench.model.script({ text: 'Then not.' });
+  await bench.pass(task.sessionId);
+  await bench.database.read.session.update({
+    where: { id: task.sessionId },
+    data: { pausedReason: 'the model is away' },
+  });
+  await anHourAgo(task.sessionId);
+  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
+
+  await bench.database.read.session.update({
+    where: { id: task.sessionId },
+    data: { pausedReason: null, goal: null },
+  });
+  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
+  await bench.database.read.session.update({
+    where: { id: task.sessionId },
+    data: { goal: 'Bring it up', nudgedAt: new Date(0) },
+  });
+  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 1, closed: 0 });
+});
+
+/** A task whose approved change ends after its grant did. */
+async function outlivingItsGrant(withGoal: boolean): Promise<SessionId> {
+  const { promise: held, resolve: release } = Promise.withResolvers<object>();
+  bench = await agentBench(
+    () => held,
+    ...(withGoal ? [goal] : []),
+    {
+      toolCalls: [
+        {
+          name: 'run',
+          arguments: { target: 'host:web-1', command: 'touch /x', purpose: 'a change' },
+        },
+      ],
+    },
+    { text: 'I asked for it.' },
+  );
+  setLimits({ ...DEFAULT_LIMITS, grantTtlMs: 400 });
+  const { sessionId } = await bench.open('change it');
+  await bench.pass(sessionId);
+  await bench.decide(sessionId, 'approve');
+  await bench.until(async () =>
+    (await bench.database.read.execution.count({ where: { sessionId, status: 'running' } })) > 0
+      ? true
+      : undefined,
+  );
+  const grant = await bench.database.read.grant.findFirstOrThrow({ where: { sessionId } });
+  await bench.database.read.$executeRaw`
+    SELECT pg_sleep(greatest(0, extract(epoch FROM ${grant.expiresAt} - clock_timestamp()) + 0.05))`;
+  release({});
+  await bench.until(async () =>
+    (await bench.database.read.execution.count({ where: { sessionId, status: 'completed' } })) > 0
+      ? true
+      : undefined,
+  );
+  return sessionId;
+}
+
+test('J3, R1, R14: a grant that ran out while its command ran is opened again for the same approval, and the agent goes on', async () => {
+  const sessionId = await outlivingItsGrant(true);
+  const [old, fresh] = await bench.database.read.grant.findMany({
+    where: { sessionId },
+    orderBy: { createdAt: 'asc' },
+  });
+  expect(fresh).toMatchObject({ kind: 'task', approvalId: old?.approvalId, closedAt: null });
+  expect(fresh?.expiresAt.getTime()).toBeGreaterThan(old?.expiresAt.getTime() ?? 0);
+  const [entry] = await bench.database.read.auditEntry.findMany({
+    where: { action: 'grant.reopened' },
+  });
+  expect(entry).toMatchObject({
+    subject: fresh?.id,
+    data: expect.objectContaining({ approval: old?.approvalId, ranOut: old?.id }),
+  });
+  bench.model.script((request) => {
+    expect(words(request)).toContain('was opened again');
+    return { text: 'I go on.' };
+  });
+  await bench.pass(sessionId);
+  expect(await errors(sessionId)).toEqual([]);
+});
+
+test('J3: without a goal the grant stays closed; the agent gets the result and the room is told what to do', async () => {
+  const sessionId = await outlivingItsGrant(false);
+  expect(await bench.database.read.grant.count({ where: { sessionId } })).toBe(1);
+  expect(await errors(sessionId)).toEqual([
+    expect.objectContaining({ code: 'grant_ran_out', hint: expect.stringContaining('go ahead') }),
+  ]);
+  bench.model.script((request) => {
+    expect(words(request)).toMatch(/ended: completed.*ran out while it ran/s);
+    return { text: 'It is done.' };
+  });
+  await bench.pass(sessionId);
+});
