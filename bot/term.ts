@@ -12,6 +12,7 @@ import { repeated } from './repeat.ts';
 import { leaveArchivedRooms } from './rooms/archived-rooms.ts';
 import { settleArrivals } from './rooms/arrivals.ts';
 import { ensureHome, inviteOperators } from './rooms/home.ts';
+import { followUpgrades } from './rooms/upgraded-rooms.ts';
 
 /**
  * Works as the bot until `outer` fires or a part of it fails; then all parts are stopped and waited for. Resolves when
@@ -38,6 +39,7 @@ export async function runTerm(
   const dispatcher = new Dispatcher({ ...shared, handler: options.handler(parts) });
   const arrivals = repeated('answering invitations', signal, async () => {
     await settleArrivals({ ...shared, onSettled: () => dispatcher.wake() });
+    await followUpgrades(shared);
     await leaveArchivedRooms(shared);
   });
   const synced = Promise.withResolvers<void>();

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { type Database, type Unit } from '../../core/db/database.ts';
+import { type RoomId, type SessionId, asId } from '../../core/ids.ts';
+import { log } from '../../core/log.ts';
+import type { NomosClient } from '../matrix/client.ts';
+import { persist } from '../matrix/retry.ts';
+import { sessionLane } from '../outbox/rows.ts';
+
+const membersShape = z.looseObject({ joined: z.record(z.string(), z.unknown()) });
+
+/**
+ * Follows a lobby or a task's room that was upgraded into the room that its tombstone names, once the bot is in there and
+ * nobody but operators is. What the task shows is shown there anew, since nothing in the old room can be edited from the new
+ * one. Driven by rows, so that it can be called at any time and again after a crash.
+ */
+export async function followUpgrades(options: {
+  database: Database;
+  client: NomosClient;
+  botUserId: string;
+  isOperator(userId: string): boolean;
+  signal: AbortSignal;
+}): Promise<void> {
+  const { database, client, signal, botUserId } = options;
+  const rows = await database.read.$queryRaw<Array<{ old_id: string; new_id: string }>>`
+    SELECT o.room_id AS old_id, n.room_id AS new_id
+    FROM matrix_rooms o JOIN matrix_rooms n ON n.room_id = o.replaced_by
+    WHERE o.kind IN ('lobby', 'task') AND n.membership = 'join' AND n.kind IN ('new', 'direct', 'other')`;
+  for (const { old_id: oldId, new_id: newId } of rows) {
+    const members = membersShape.parse(
+      await persist('reading who is in an upgraded room', signal, () =>
+        client.doRequest(
+          'GET',
+          `/_matrix/client/v3/rooms/${encodeURIComponent(newId)}/joined_members`,
+        ),
+      ),
+    );
+    const stranger = Object.keys(members.joined).find(
+      (userId) => userId !== botUserId && !options.isOperator(userId),
+    );
+    if (stranger !== undefined) {
+      log.warn({ oldId, newId, stranger }, 'an upgraded room is not followed: a stranger is in it');
+      continue;
+    }
+    await database.write(async (unit) => move(unit, asId<RoomId>(oldId), asId<RoomId>(newId)));
+    log.info({ oldId, newId }, 'followed an upgraded room');
+  }
+}
+
+async function move(unit: Unit, oldId: RoomId, newId: RoomId): Promise<void> {
+  const old = await unit.db.matrixRoom.findUniqueOrThrow({ where: { roomId: oldId } });
+  if (old.kind !== 'lobby' && old.kind !== 'task') return;
+  await unit.db.matrixRoom.update({
+    where: { roomId: oldId },
+    data: { kind: 'other', sessionId: null },
+  });
+  await unit.db.matrixRoom.update({
+    where: { roomId: newId },
+    data: { kind: old.kind, sessionId: old.sessionId },
+  });
+  unit.audit({
+    actor: 'system',
+    action: 'room.followed',
+    subject: newId,
+    data: { from: oldId },
+    ...(old.sessionId === null ? {} : { sessionId: asId<SessionId>(old.sessionId) }),
+  });
+  if (old.sessionId !== null) await showAnew(unit, asId<SessionId>(old.sessionId), newId);
+}
+
+/** Threads and open cards begin again in the new room; what has ended stays in the old one. */
+async function showAnew(unit: Unit, sessionId: SessionId, roomId: RoomId): Promise<void> {
+  const lane = sessionLane(sessionId);
+  await unit.db.session.update({ where: { id: sessionId }, data: { roomId } });
+  await unit.db.matrixOutbox.updateMany({
+    where: { lane, state: 'pending', kind: { in: ['edit', 'react', 'redact', 'state'] } },
+    data: { state: 'superseded' },
+  });
+  await unit.db.matrixCard.updateMany({
+    where: { lane, OR: [{ closed: false }, { kind: 'turn' }] },
+    data: { eventId: null, contentHash: '' },
+  });
+  await unit.db.turn.updateMany({ where: { sessionId }, data: { rootEvent: null } });
+  const turns = await unit.db.turn.findMany({
+    where: { sessionId },
+    orderBy: { seq: 'asc' },
+    select: { id: true },
+  });
+  for (const { id } of turns) unit.emit({ type: 'turn.created', sessionId, refId: id });
+  const waiting = await unit.db.approval.findMany({
+    where: { sessionId, status: 'pending' },
+    select: { id: true },
+  });
+  for (const { id } of waiting) unit.emit({ type: 'approval.requested', sessionId, refId: id });
+}
