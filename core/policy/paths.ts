@@ -5,7 +5,7 @@ import type { Arg, Finding } from './model.ts';
 /** Keys whose reading is destructive (P4): who has read them once has them for ever. */
 const KEYS: readonly RegExp[] = [
   /(^|[-_./])age[-_.]?keys?([-_.][^/]*)?$|(^|\/)keys?\.txt$/i,
-  /(^|\/)(g?shadow|master\.passwd|opasswd|g?shadow-|spwd\.db|smbpasswd)$|(^|\/)etc\/g?shadow[^/]*$|(^|\/)g?shadow\.(bak|old|orig|dpkg-\w+)$/,
+  /(^|\/)(g?shadow|master\.passwd|opasswd|g?shadow-|spwd\.db|smbpasswd)$|(^|\/)etc\/g?shadow[^/]*$|(^|\/)g?shadow([-._](bak|old|orig|save|backup|\d+|dpkg-\w+))+(\.(gz|bz2|xz|zst))?$/,
   /(^|\/)id_(rsa|dsa|ecdsa|ed25519|xmss)(_sk)?([^/]*)$(?<!\.pub)/,
   /(^|\/)identity$(?<=\.ssh\/identity)/,
   /(^|\/)ssh_host_[a-z0-9]+_key$/,
@@ -28,7 +28,7 @@ const SECRETS: readonly RegExp[] = [
   /(^|\/)(\.?credentials|\.?secrets?|\.?passwords?|\.?api[-_]?keys?|\.?tokens?|\.?creds|htpasswd|passwd\.txt)(\.(txt|json|ya?ml|toml|ini|conf|xml|cfg|properties))?$/i,
   /(^|\/)(run|var\/run)\/(secrets|credentials|agenix)\/./,
   /(^|\/)proc\/[^/]+\/(task\/[^/]+\/)?(environ|mem|auxv)$|^\/proc\/kcore$|^\/dev\/(mem|kmem|port)$/,
-  /(^|\/)etc\/(mysql\/debian\.cnf|ppp\/(chap|pap)-secrets|wpa_supplicant\/[^/]*\.conf|NetworkManager\/system-connections\/.*|kubernetes\/[^/]*\.conf|rancher\/k3s\/k3s\.yaml|exim4\/passwd\.client|postfix\/sasl_passwd(\.db)?|corosync\/authkey|munge\/munge\.key|bind\/rndc\.key|cloudflared\/.*\.json|ceph\/.*keyring|openvpn\/.*(auth|pass).*|proxmox-backup\/.*(shadow|token).*)$/,
+  /(^|\/)etc\/(mysql\/debian\.cnf|ppp\/(chap|pap)-secrets|wpa_supplicant\/[^/]*\.conf|NetworkManager\/system-connections\/.*|kubernetes\/[^/]*\.conf|rancher\/k3s\/k3s\.yaml|exim4\/passwd\.client|postfix\/sasl_passwd(\.db)?|dovecot\/(users|passwd)|corosync\/authkey|munge\/munge\.key|bind\/rndc\.key|cloudflared\/.*\.json|ceph\/.*keyring|openvpn\/.*(auth|pass).*|proxmox-backup\/.*(shadow|token).*)$/,
   /(^|\/)(terraform\.tfstate(\.backup)?|acme\.json|vault[-_.]?pass[^/]*|service-account[^/]*\.json|wpa_supplicant[^/]*\.conf|rclone\.conf)$/,
   /(^|\/)(var\/lib\/(kubelet\/pki|rancher\/k3s\/server\/(tls|token|node-token|cred).*|sss\/(db|secrets)))(\/|$)/,
   /\.(keyring|kbx|ovpn|tfvars|tfstate)$/i,
@@ -179,7 +179,8 @@ function readingPath(path: string, arg: Arg): Finding[] {
   const direct = secrecyOf(clean);
   const wider = open ? globHits(clean, arg) : undefined;
   const hit = [direct, wider].includes('key') ? 'key' : (direct ?? wider);
-  if (hit && wide) return [changes(`may read passwords or keys: ${shown(path)}`)];
+  const named = direct === 'key' || /^id_/.test(clean.split('/').at(-1) ?? '');
+  if (hit && wide && !named) return [changes(`may read passwords or keys: ${shown(path)}`)];
   if (hit === 'key') return [destroys(`reads a private key or password file: ${shown(path)}`)];
   if (hit === 'secret')
     return [destroys(`reads a file that holds passwords or tokens: ${shown(path)}`)];
@@ -238,6 +239,7 @@ export function isDevice(path: string): boolean {
   if (/^\/dev\/(disk\/by-[a-z]+|mapper|pts|shm|input|dri|snd|bus)?\/?$/.test(clean)) return false;
   return (
     /^\/dev\//.test(clean) ||
+    /^\/(var\/)?run\/initctl$/.test(clean) ||
     /^\/proc\/(sysrq-trigger|kmsg|\d+\/clear_refs|kcore)$/.test(clean) ||
     /^\/sys\/kernel\/debug\/|\/sys\/kernel\/(tracing|debug)\/.*trace_pipe$/.test(clean)
   );

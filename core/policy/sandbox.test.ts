@@ -8,9 +8,12 @@ import { classify } from './classify.ts';
 const missing = sandboxMissing();
 const title = missing === undefined ? '' : ` (skipped: ${missing})`;
 
-/** What programs keep for themselves and nobody can switch off: the directory for top's settings, and Java's counters in /tmp. */
+/**
+ * What programs keep for themselves and nobody can switch off: the directory for top's settings,
+ * the log of apt's last plan, and Java's counters in /tmp.
+ */
 const BOOKKEEPING =
-  /^(root root\/\.config root\/\.config\/procps|root\/\.config root\/\.config\/procps|tmp\/hsperfdata_root\S*)$/;
+  /^(root root\/\.config root\/\.config\/procps|root\/\.config root\/\.config\/procps|((var )?var\/log )?(var\/log\/apt )?var\/log\/apt\/eipp\.log\.xz|tmp\/hsperfdata_root\S*)$/;
 
 /** Programs whose options are tried at random: they are on every machine and some of their options write or run. */
 const PROGRAMS =

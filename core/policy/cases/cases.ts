@@ -1,10 +1,12 @@
 /** Reads the case files of the classifier's tests. */
 import { readFileSync } from 'node:fs';
 
-/** The commands of `reading`, `changing` or `destroying`; `⏎` in a line stands for a newline. */
+/** The commands of `reading`, `changing` or `destroying`, from both lists of a kind; `⏎` in a line stands for a newline. */
 export function cases(name: 'reading' | 'changing' | 'destroying'): string[] {
-  return readFileSync(new URL(`./${name}.txt`, import.meta.url), 'utf8')
-    .split('\n')
+  return ['', 'redteam-']
+    .flatMap((list) =>
+      readFileSync(new URL(`./${list}${name}.txt`, import.meta.url), 'utf8').split('\n'),
+    )
     .filter((line) => line !== '' && !line.startsWith('# '))
     .map((line) => line.replaceAll('⏎', '\n'));
 }

@@ -1,6 +1,7 @@
 /** awk: its program may write (`print > f`), run (`| "cmd"`, `system()`) and read other files (`getline < f`, `ARGV`). */
-import { changes, isKnown, shown } from '../model.ts';
+import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Arg, Check, Finding, Shell } from '../model.ts';
+import { secrecyOf } from '../paths.ts';
 import { readOptions } from './options.ts';
 import { each, problems, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -35,7 +36,13 @@ function programFindings(program: Arg, name: string, shell: Shell): Finding[] {
   const fault = awkFault(program.value.replaceAll('\0', '1'));
   return fault === undefined
     ? []
-    : [changes(`${name}: ${fault}`), ...shell.suspect([program.value, ...strings(program.value)])];
+    : [
+        changes(`${name}: ${fault}`),
+        ...shell.suspect([program.value, ...strings(program.value)]),
+        ...strings(program.value)
+          .filter((text) => secrecyOf(text) === 'key')
+          .map((text) => destroys(`${name} reads a private key or password file: ${shown(text)}`)),
+      ];
 }
 
 /** The text of string literals, which may be commands. */

@@ -33,7 +33,7 @@ const read: Check = (call) => {
     ...problems('read', line),
     ...names(
       [
-        ...line.operands,
+        ...line.operands.filter((name) => name.value !== '_'),
         ...line.options.flatMap((o) => (o.name === '-a' && o.value ? [o.value] : [])),
       ],
       'read',

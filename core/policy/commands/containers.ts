@@ -12,7 +12,7 @@ const LIST = reads(
   {
     output: (call) =>
       call.args.some((arg) =>
-        /^(-[a-z]*q[a-z]*|--quiet|--services|(--format=)?['"]?\{\{\s*\.(Names|ID|Name)\s*\}\}['"]?)$/.test(
+        /^(-[a-z]*q[a-z]*|--quiet|--services|(--format=)?['"]?\{\{\s*\.(Names|ID|Name)\s*\}\}(( |\\t)\{\{\s*\.(Names|ID|Name)\s*\}\})*['"]?)$/.test(
           arg.value,
         ),
       )
@@ -23,7 +23,9 @@ const LIST = reads(
 const INSPECT = reads('-s -f: --format: --type: --size --pretty --verbose', {
   also: (read) =>
     valuesOf(read, '-f', '--format')
-      .filter((format) => /Env\b|\0/.test(format.value))
+      .filter((format) =>
+        /Env\b|\0|\.Config(\.Secrets)?\s*\}\}|(json|\{\{)\s*\.\s*\}\}/.test(format.value),
+      )
       .map(() => changes('shows the environment of a container, which may hold passwords')),
 });
 const LOGS = reads(
@@ -75,7 +77,15 @@ export const execIn = (spec: string = EXEC): Rule => ({
     const [, ...words] = read.operands;
     const command = words[0]?.value === '--' ? words.slice(1) : words;
     if (command.length === 0) return [...found, changes(`${call.name} without a command`)];
-    return [...found, ...shell.inside().argv(command, call.input)];
+    const joined = [...(front?.operands.slice(1) ?? []), ...command]
+      .filter((arg) => arg.value !== '--')
+      .map(best)
+      .join(' ');
+    return [
+      ...found,
+      ...shell.inside().argv(command, call.input),
+      ...(call.args.some((arg) => arg.value === '--') ? shell.suspect([joined]) : []),
+    ];
   },
 });
 

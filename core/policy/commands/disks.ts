@@ -1,6 +1,6 @@
 /** Disks, volumes and file systems: looking is harmless, almost everything else is for ever. */
 import { changes, destroys, isKnown } from '../model.ts';
-import type { Check } from '../model.ts';
+import type { Call, Check, HoleKind } from '../model.ts';
 import { best, given, operandsOf, targets } from './lenient.ts';
 import { has, readOptions } from './options.ts';
 import { each, problems, reads, verbs, wrecks } from './rules.ts';
@@ -77,9 +77,18 @@ const tune = (spec: string, ...needed: string[]): { check: Check } => ({
   },
 });
 
+/** Names of disks, when nothing else is asked for: `lsblk -dno NAME`, or `-p` for their paths. */
+function listedDisks(call: Call): HoleKind {
+  const text = call.args.map(best).join(' ');
+  const names = /^-[dln]*(p?)[dln]*o ?NAME$|^(?:-[dln]+ )+-o NAME$/.exec(text);
+  if (!names) return { kind: 'any' };
+  return names[1] === 'p' ? { kind: 'paths', patterns: ['/dev/*'] } : { kind: 'id' };
+}
+
 export const disks: Table = {
   lsblk: reads(
     '-aAbdDfJlmMnNOpPrsStTz -e: -I: -o: -w: -x: -E: --all --bytes --nodeps --discard --exclude: --fs --include: --json --list --merge --perms --noheadings --output: --output-all --paths --pairs --raw --inverse --scsi --nvme --virtio --topology --sort: --zoned --tree? --width: --help --version',
+    { output: listedDisks },
   ),
   blkid: reads(
     '-diklp -o: -s: -t: -n: -u: -L: -U: -O: -S: --output: --match-tag: --match-token: --label: --uuid: --probe --info --version --help',

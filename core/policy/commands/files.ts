@@ -43,12 +43,25 @@ const dd: Check = (call, shell) => {
   ];
 };
 
+/** True for what `find /etc` puts in: every path below a system directory, whatever its name. */
+const everythingBelowARoot = (hole: HoleKind): boolean =>
+  hole.kind === 'paths' &&
+  hole.patterns.some(
+    (pattern) => pattern.endsWith('/**/*') && isSystemRoot(pattern.slice(0, -5) || '/'),
+  );
+
 /** Changes of mode and owner: on whole system directories there is no way back. */
-const owner: Check = (call) => {
+const owner: Check = (call, shell) => {
   const what = `${call.name} changes who may use ${targets(call)}`;
+  const swept = call.args.find((arg) => arg.holes.some(everythingBelowARoot));
+  if (swept) return [destroys(`${call.name} changes everything in a system directory`)];
   if (!given(call, 'R', 'recursive')) return [changes(what)];
+  const first = call.name === 'setfacl' || given(call, '', 'reference') ? 0 : 1;
+  const here = [...shell.directories].some(isSystemRoot);
   const root = operandsOf(call).find(
-    (arg, at) => (at > 0 || given(call, '', 'reference')) && isSystemRoot(best(arg)),
+    (arg, at) =>
+      at >= first &&
+      (isSystemRoot(best(arg)) || (here && /^(\.|\*|\.\/\*?|\$PWD|\.\/\.)$/.test(best(arg)))),
   );
   return [
     root
@@ -56,6 +69,9 @@ const owner: Check = (call) => {
       : changes(what),
   ];
 };
+
+/** Directories that hold private keys and little else. */
+const KEY_STORES = /(^|\/)\.(ssh|gnupg)\/?$|^\/etc\/(ssl\/private|pve\/priv|wireguard)\/?$/;
 
 /** Programs that write where their last operand says: onto a disk that destroys; reading a key to copy it gives it away. */
 const copies: Check = (call) => {
@@ -71,13 +87,20 @@ const copies: Check = (call) => {
     .filter(
       (path) =>
         secrecyOf(path) === 'key' ||
+        KEY_STORES.test(path) ||
         (/^(scp|sftp|rclone|curl|socat|ftp|lftp|tftp|telnet|ncat)$/.test(call.name) &&
           secrecyOf(path) === 'secret'),
     );
-  const vital = call.name === 'mv' ? operands.slice(0, -1).filter((arg) => isVital(best(arg))) : [];
+  const vital =
+    call.name === 'mv'
+      ? operands.slice(0, -1).filter((arg) => isVital(best(arg)) || isSystemRoot(best(arg)))
+      : [];
   return [
     ...device,
     changes(`${call.name} writes ${shown(to ?? 'files')}`),
+    ...(call.name === 'mv' && to && best(to) === '/dev/null'
+      ? [destroys('mv puts a file in the place of /dev/null')]
+      : []),
     ...vital.map((arg) => destroys(`mv takes away ${shown(arg)}, which the machine needs`)),
     ...(call.name === 'mv'
       ? []
@@ -140,9 +163,9 @@ function listed(call: Call): HoleKind {
 }
 
 const TEST_ARCHIVE =
-  '-tvzjJZa -f:@ -C: --list --verbose --file:@ --gzip --bzip2 --xz --zstd --auto-compress --exclude: --wildcards --full-time --numeric-owner --strip-components: --version --help';
+  '-txOvzjJZap -f:@ -C: --extract --get --to-stdout --list --verbose --file:@ --gzip --bzip2 --xz --zstd --auto-compress --exclude: --wildcards --full-time --numeric-owner --strip-components: --version --help';
 
-/** tar: only listing reads. */
+/** tar: only listing reads, and unpacking to the standard output. */
 const tar: Check = (call, shell) => {
   const [first, ...rest] = call.args;
   const bundled =
@@ -150,11 +173,16 @@ const tar: Check = (call, shell) => {
       ? [{ ...first, value: `-${first.value}` }, ...rest]
       : call.args;
   const read = readOptions(bundled, TEST_ARCHIVE);
-  if (has(read, '-t', '--list', '--version', '--help')) {
+  const unpacks = has(read, '-x', '--extract', '--get');
+  const shows = unpacks
+    ? has(read, '-O', '--to-stdout')
+    : has(read, '-t', '--list', '--version', '--help');
+  if (shows) {
     const remote = valuesOf(read, '-f', '--file').filter((file) => file.value.includes(':'));
     return [
       ...remote.map((file) => changes(`tar reads ${shown(file)} through another program`)),
       ...problems('tar', read),
+      ...(unpacks ? read.operands.flatMap((member) => readsFile(member, shell)) : []),
       ...read.options.flatMap((option) =>
         option.reads && option.value ? readsFile(option.value, shell) : [],
       ),
@@ -165,9 +193,11 @@ const tar: Check = (call, shell) => {
       isKnown(arg) && !arg.value.startsWith('-') ? [...readsFile(arg, shell)] : [],
     )
     .filter((finding) => finding.risk === 'destructive');
+  const stores = call.args.filter((arg) => KEY_STORES.test(best(arg)));
   return [
     changes('tar packs or unpacks files'),
     ...secrets,
+    ...stores.map((arg) => destroys(`tar copies private keys: ${shown(arg)}`)),
     ...shell.suspect(call.args.map((arg) => best(arg).replace(/^[\w-]+=(exec=)?/, ''))),
   ];
 };
@@ -182,7 +212,7 @@ export const files: Table = {
   }),
   ...each('chmod chown chgrp setfacl chattr', { check: owner }),
   ...each(
-    'cp mv install ln scp sftp pv ddrescue gzip zip 7z cpio age sops openssl-enc socat telnet ftp lftp tftp',
+    'cp mv install ln scp sftp pv ddrescue zip cpio age sops openssl-enc socat telnet ftp lftp tftp',
     { check: copies },
   ),
   ...each('truncate fallocate', { check: truncate }),
@@ -234,15 +264,8 @@ export const files: Table = {
       '-AbceiPprSw0 -d: -l: -n: --all --basename --count --existing --ignore-case --limit: --regexp --regex --statistics --wholename',
     ),
   ),
-  unzip: {
-    check: (call) =>
-      has(readOptions(call.args, '-lvtZqC12hm'), '-l', '-v', '-t', '-Z')
-        ? problems('unzip', readOptions(call.args, '-lvtZqC12hm'))
-        : [changes('unzip unpacks files')],
-  },
   zipinfo: reads('-12lsmvhtTzCM'),
-  ...each(
-    'rmdir mkdir touch mktemp mknod mkfifo split csplit patch unrar unar gunzip bunzip2 bzip2 xz unxz zstd unzstd uuencode',
-    { check: (call) => [changes(`${call.name} writes ${targets(call)}`)] },
-  ),
+  ...each('rmdir mkdir touch mktemp mknod mkfifo split csplit patch unrar unar uuencode', {
+    check: (call) => [changes(`${call.name} writes ${targets(call)}`)],
+  }),
 };

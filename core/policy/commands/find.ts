@@ -1,6 +1,7 @@
 /** find: what it only looks for, what it runs, and what it deletes. */
 import { changes, destroys, mayBeOption, shown } from '../model.ts';
 import type { Arg, Call, Check, Finding } from '../model.ts';
+import { patternOf } from '../paths.ts';
 import type { Table } from './rules.ts';
 
 /** Predicates of find that only look; with how many words they take. */
@@ -78,14 +79,16 @@ function foundFiles(
   return shell.argv(filled, { from: 'none', texts: [], output: { kind: 'any' } });
 }
 
-/** Patterns of the paths that a find prints. */
+/** Patterns of the paths that a find prints: what is below its roots, and a root itself when it fits. */
 function producedBy(call: Call, roots: readonly Arg[]): string[] {
   const at = call.args.findIndex((arg) => /^-i?name$/.test(arg.value));
   const others = call.args.some((arg) => /^(-o|-or|!|-not|,)$/.test(arg.value));
   const name = at >= 0 && !others ? (call.args[at + 1]?.value ?? '*') : '*';
-  return (roots.length > 0 ? roots.map((root) => root.value) : ['.']).map(
-    (root) => `${root.replace(/\/$/, '')}/**/${name}`,
-  );
+  return (roots.length > 0 ? roots.map((root) => root.value) : ['.']).flatMap((root) => {
+    const below = `${root.replace(/\/$/, '')}/**/${name}`;
+    const last = root.replace(/\/+$/, '').split('/').at(-1) ?? '';
+    return name === '*' || (last !== '' && patternOf(name).test(last)) ? [root, below] : [below];
+  });
 }
 
 export const findTable: Table = {

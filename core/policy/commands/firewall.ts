@@ -3,7 +3,7 @@ import { changes, destroys, shown } from '../model.ts';
 import type { Check, Finding } from '../model.ts';
 import { best, given } from './lenient.ts';
 import { has, readOptions } from './options.ts';
-import { each, listing, problems, reads, verbs } from './rules.ts';
+import { dangerFindings, each, listing, problems, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
 import { joinedWords } from './wrappers.ts';
 
@@ -88,6 +88,12 @@ const conntrack: Check = (call) => {
 
 const restore: Check = (call) => [destroys(`${call.name} replaces the whole firewall`)];
 
+const IPSET = listing(
+  '-n -s -t -o: --name --sorted --terse --output:',
+  /^(list|save|test)( \S+)*$/,
+  'changes address sets',
+);
+
 export const firewall: Table = {
   ...each(
     'iptables ip6tables ebtables arptables iptables-legacy iptables-nft ip6tables-legacy ip6tables-nft',
@@ -98,11 +104,14 @@ export const firewall: Table = {
     reads('-c -t: --counters --table: --version', { operands: 'none' }),
   ),
   ...each('iptables-restore ip6tables-restore ebtables-restore', { check: restore }),
-  ipset: listing(
-    '-n -s -t -o: --name --sorted --terse --output:',
-    /^(list|save|test)( \S+)*$/,
-    'changes address sets',
-  ),
+  ipset: {
+    check: (call, shell) => [
+      ...dangerFindings(call, [
+        [/(^| )(flush|destroy|-F|-X|--flush|--destroy)( |$)/, 'wipes address sets of the firewall'],
+      ]),
+      ...IPSET.check(call, shell),
+    ],
+  },
   nft: { check: nft },
   ufw,
   'firewall-cmd': { check: firewallCmd },

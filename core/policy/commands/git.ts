@@ -64,8 +64,17 @@ const config: Rule = {
       words !== call.args ||
       has(read, '-l', '--list', '--get', '--get-all', '--get-regexp', '--get-urlmatch') ||
       read.operands.length === 1;
+    const lists =
+      call.args[0]?.value === 'list' ||
+      has(read, '-l', '--list', '--get-urlmatch') ||
+      read.operands.some((name) => /pass|token|secret|extraheader|^[.^*$+]*$/i.test(name.value));
+    const secret =
+      lists && !has(read, '--name-only')
+        ? [changes('git config may show passwords and tokens')]
+        : [];
     return [
       ...problems(call.name, read),
+      ...secret,
       ...(asks && read.operands.length < 3 ? [] : [changes('git config sets a value')]),
     ];
   },
@@ -183,7 +192,7 @@ const RO: Readonly<Record<string, Rule>> = {
   bisect: verbTable({ log: reads('') }),
   config,
   version: reads('--build-options'),
-  help: reads('-a -g --all --guides'),
+  help: reads('-a -g --all --guides', { operands: 'none' }),
   '': reads(''),
 };
 

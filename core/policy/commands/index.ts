@@ -1,5 +1,6 @@
 /** All tables of command families, looked up by a program's bare name. */
 import type { Rule } from '../model.ts';
+import { archives } from './archives.ts';
 import { accounts } from './accounts.ts';
 import { awkTable } from './awk.ts';
 import { builtins } from './builtins.ts';
@@ -34,6 +35,7 @@ import { wrappers } from './wrappers.ts';
 
 const tables = [
   accounts,
+  archives,
   awkTable,
   builtins,
   containers,

@@ -109,7 +109,7 @@ const nmcli: Check = (call) => {
   );
   const text = read.operands.map((arg) => arg.value).join(' ');
   const shows =
-    /^((general|g|gen)( (status|hostname|permissions|logging))?|(device|dev|d)( (status|show|wifi list|wifi)( [\w.:-]+)?)?|(connection|con|c)( show( --active)?( [\w .:-]+)?)?|(radio|r)( (all|wifi|wwan))?|(networking|n)( connectivity)?|)$/;
+    /^((general|g|gen)( (status|hostname|permissions|logging))?|(device|dev|d)( (status|show|wifi list|wifi)( (?!show-password)[\w.:-]+)?)?|(connection|con|c)( show( --active)?( [\w .:-]+)?)?|(radio|r)( (all|wifi|wwan))?|(networking|n)( connectivity)?|)$/;
   return [
     ...problems('nmcli', read),
     ...(shows.test(text) && call.args.every(isKnown)

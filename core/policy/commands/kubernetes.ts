@@ -194,6 +194,7 @@ const k3s: Check = (call, shell) => {
     return [];
   const danger = dangerFindings(call, [
     [/(^| )(reset|uninstall)( |$)/, 'takes the node apart'],
+    [/^(-\S+ )*delete( -\S+)*$/, 'deletes the cluster'],
     [/etcd-snapshot (delete|prune)/, 'deletes snapshots'],
   ]);
   return [...danger, changes(`${call.name} ${shown(first)} changes the cluster`)];

@@ -2,19 +2,29 @@
 import { changes, endless, shown } from '../model.ts';
 import type { Call, Check } from '../model.ts';
 import { best } from './lenient.ts';
-import { each } from './rules.ts';
+import { dangerFindings, each, reads, wrecks } from './rules.ts';
 import type { Table } from './rules.ts';
 
 /** Only calls whose words, joined by blanks and wholly known, match. */
-const onlyIf = (pattern: RegExp): { check: Check } => ({
+const onlyIf = (
+  pattern: RegExp,
+  danger: readonly (readonly [RegExp, string])[] = [],
+): { check: Check } => ({
   check: (call: Call) => {
     const text = call.args.map(best).join(' ');
     const known = call.args.every((arg) => arg.holes.length === 0 && !arg.splits);
     return known && pattern.test(text)
       ? []
-      : [changes(`${call.name} ${shown(text)} is not known to only read`)];
+      : [
+          ...dangerFindings(call, danger),
+          changes(`${call.name} ${shown(text)} is not known to only read`),
+        ];
   },
 });
+
+/** Words of these kinds, in any number and order; `ahead` looks for what must be among them. */
+const line = (words: string, ahead = ''): RegExp =>
+  new RegExp(`^${ahead}(${words})( (${words}))*$`);
 
 const avahi = onlyIf(/^-[atrpv]+( _[\w.-]+)?$/);
 
@@ -79,9 +89,49 @@ export const more: Table = {
   gh: onlyIf(/^(auth status|(pr|issue|run|release|repo) (list|view|status)( [\w./#]+)*)$/),
   rclone: onlyIf(
     /^(version|listremotes|(ls|lsd|lsl|lsf|size|about|check) [\w:./-]+( [\w:./-]+)?)$/,
+    [
+      [
+        /(^| )(purge|delete|sync|cleanup|rmdirs)( |$)(?!.*(-n|--dry-run)( |$))/,
+        'deletes what is stored',
+      ],
+    ],
   ),
   'acme.sh': onlyIf(/^--list$/),
-  'kafka-topics.sh': onlyIf(/^--bootstrap-server [\w.:,-]+ --(list|describe)( --topic [\w.-]+)?$/),
+  'kafka-topics.sh': onlyIf(
+    /^(--bootstrap-server [\w.:,-]+ --(list|describe)( --topic [\w.-]+)?|--(list|describe) --bootstrap-server [\w.:,-]+)$/,
+  ),
+  sg_inq: onlyIf(/^(-\w )?\/dev\/\w+$/),
+  ...each('sg_format sg_sanitize', wrecks('overwrites a disk')),
+  kind: onlyIf(/^(version|get (clusters|nodes))$/, [[/(^| )delete( |$)/, 'deletes a cluster']]),
+  varnishadm: onlyIf(
+    /^(backend\.list|vcl\.list|param\.show( \w+)?|ping|status|panic\.show|ban\.list|storage\.list)$/,
+  ),
+  man: onlyIf(/^(-k|-f|-w|--where|--whatis|--apropos)( [\w.+-]+)+$/),
+  mysqlshow: onlyIf(line('-[hu] ?[\\w.-]+|--(host|user)=[\\w.-]+|-t|-v|--count|\\w+')),
+  mysqldump: onlyIf(/^(--version|-V)$/),
+  pm2: onlyIf(/^(list|ls|status|--version|-v)$/),
+  targetcli: onlyIf(/^ls( [\w/.:-]+)*$/),
+  ldapsearch: onlyIf(line('-x|-L+|-[bHshl] ?[\\w=,.:/-]+|\\([\\w=*&|()!.,@-]+\\)|[a-zA-Z]+|\\+')),
+  ...each(
+    'nm size readelf objdump',
+    reads(
+      '-aAbBCdDefghHilnoprsSStuvVwWxz -j: -M: --all --dynamic --demangle? --defined-only --undefined-only --print-size --size-sort --numeric-sort --no-sort --extern-only --file-header --program-headers --section-headers --sections --segments --symbols --syms --dyn-syms --relocs --notes --version-info --headers --private-headers --archive-headers --disassemble --section: --wide --histogram --string-dump: --hex-dump: --totals --format: --radix: --version --help',
+      {
+        operands: 'files',
+        also: (read) =>
+          read.operands
+            .filter((file) => file.value.startsWith('@'))
+            .map((file) => changes(`options come from ${shown(file)}`)),
+      },
+    ),
+  ),
+  ...each('dstat dool arcstat', onlyIf(/^(-[a-z]+ )*\d+ \d+$/)),
+  nmap: onlyIf(
+    line(
+      '-s[nT]|-Pn|-n|-F|--open|--reason|-v|-T[0-5]|-[46]|-p ?[\\d,-]+|--top-ports \\d+|[\\w.:][\\w.:/-]*',
+      '(?=.*(^| )-(s[nT]|p))',
+    ),
+  ),
   mosquitto_sub: { check: () => [endless('mosquitto_sub waits for messages')] },
   snmpget: onlyIf(/^(-v ?2c|-v ?1) -c \w+ [\w.:-]+( [\w.:-]+)+$/),
   snmpwalk: onlyIf(/^(-v ?2c|-v ?1) -c \w+ [\w.:-]+( [\w.:-]+)*$/),
@@ -92,6 +142,10 @@ export const more: Table = {
     'aws',
     onlyIf(
       /^(--version|sts get-caller-identity|s3 ls( s3:\/\/[\w./-]+)?|ec2 describe-(instances|volumes|regions|security-groups))$/,
+      [
+        [/(^| )s3 (rb( |$)|rm .*--recursive|sync .*--delete)/, 'deletes what is stored'],
+        [/(^| )(terminate-instances|delete-[a-z0-9-]+)( |$)/, 'deletes what runs or is stored'],
+      ],
     ),
   ),
 };

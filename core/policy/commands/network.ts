@@ -1,6 +1,6 @@
 /** Programs of the network: looking at addresses, routes, sockets, names. */
 import { changes, endless, isKnown, shown } from '../model.ts';
-import type { Call, Check, Finding } from '../model.ts';
+import type { Arg, Call, Check, Finding } from '../model.ts';
 import { best, operandsOf } from './lenient.ts';
 import { has, readOptions } from './options.ts';
 import type { Options } from './options.ts';
@@ -22,10 +22,14 @@ const ping = reads(
   },
 );
 
+/** `10.0.0.$i`: an address by number asks no name server, and a plain word in it is its last part. */
+const countedAddress = (arg: Arg): boolean =>
+  /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\0$/.test(arg.value) && arg.holes[0]?.kind === 'id';
+
 /** What is only known at run time would be sent to somebody else's server. */
 const sends = (_read: Options, call: Call): Finding[] =>
   call.args
-    .filter((arg) => arg.value.includes('\0'))
+    .filter((arg) => arg.value.includes('\0') && !countedAddress(arg))
     .map((arg) => changes(`${call.name} sends what is only known at run time: ${shown(arg)}`));
 
 const arp: Check = (call) =>

@@ -3,7 +3,7 @@ import { changes, shown } from '../model.ts';
 import type { Call, Check, Rule } from '../model.ts';
 import { best } from './lenient.ts';
 import { has, readOptions } from './options.ts';
-import { each, problems, reads, verbs } from './rules.ts';
+import { each, problems, reads, readsFile, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const APT =
@@ -72,7 +72,10 @@ const onlyVerb = (verb: RegExp, spec: string, what: string): Rule => ({
   inert: true,
 });
 
-const dpkg: Check = (call) => {
+const dpkg: Check = (call, shell) => {
+  const [first, file, more] = call.args;
+  if (/^(-c|-I|--contents|--info)$/.test(first?.value ?? '') && file && more === undefined)
+    return file.value.startsWith('-') ? [changes('dpkg without a file')] : readsFile(file, shell);
   const read = readOptions(
     call.args,
     '-lsLSpCV --list? --status --listfiles --search --print-avail --audit? --verify? --get-selections --print-architecture --print-foreign-architectures --assert-support-predepends --compare-versions --no-pager --version --help --yet-to-unpack',
@@ -210,6 +213,7 @@ export const packages: Table = {
   ...each(
     'pip pip2 pip3',
     verbs({
+      globals: '--version -V --disable-pip-version-check --no-color',
       read: {
         'list show freeze check': reads(
           '-olufev --outdated --local --user --format: --not-required --all --uptodate --verbose --files',
@@ -238,7 +242,7 @@ export const packages: Table = {
     },
     inert: true,
   }),
-  cargo: verbs({ read: { '': reads('--version -V --list') } }),
+  cargo: verbs({ globals: '--version -V --list', read: { '': reads('') } }),
   go: verbs({ read: { version: reads('') } }),
   needrestart: reads('-bklpv -r: -m:', {
     also: (read) =>

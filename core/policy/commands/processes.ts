@@ -46,10 +46,9 @@ const top: Check = (call) => {
 
 /** An interval without a count repeats for ever. */
 export const counted = (read: Options, call: Call): Finding[] => {
-  const numbers = read.operands.filter(
-    (arg) => /^[\d.]+$/.test(arg.value) || arg.value.includes('\0'),
-  );
-  return numbers.length === 1 ? [endless(`${call.name} repeats`)] : [];
+  const numbers = read.operands.filter((arg) => /^[\d.]+$/.test(arg.value)).length;
+  const open = read.operands.filter((arg) => arg.value.includes('\0')).length;
+  return numbers === 1 || (numbers === 0 && open === 1) ? [endless(`${call.name} repeats`)] : [];
 };
 
 const fuser: Check = (call) =>
@@ -64,7 +63,7 @@ export const processes: Table = {
     '-acfiLlnovwx -d: -g: -G: -P: -s: -t: -u: -U: -r: -F:@ -A --ns: --nslist: --full --list-name --list-full --exact --newest --oldest --count --ignore-case --inverse --parent: --user: --euid: --uid: --group: --delimiter: --runstates: --older: --help --version',
     {
       output: (call) =>
-        call.args.some((arg) => /^-[a-zA-Z]*[al]|^--list/.test(arg.value))
+        call.args.some((arg) => /^-[a-zA-Z]*[ald]|^--(list|delim)/.test(arg.value))
           ? { kind: 'any' }
           : { kind: 'id' },
     },

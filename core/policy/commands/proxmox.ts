@@ -1,6 +1,7 @@
 /** Proxmox VE: guests, storage, cluster, backups. Its programs take unambiguous beginnings of verbs (`qm des`). */
 import { changes, destroys, shown } from '../model.ts';
 import type { Check, Rule } from '../model.ts';
+import { secrecyOf } from '../paths.ts';
 import { best } from './lenient.ts';
 import { readOptions } from './options.ts';
 import { each, ids, reads, verbs } from './rules.ts';
@@ -69,6 +70,14 @@ const pct = verbs({
     exec: { check: exec },
     destroy: wiping('deletes the container'),
     rollback: wiping('throws away what came after the snapshot'),
+    'pull push': {
+      check: (call) => [
+        changes(`${call.name} copies a file`),
+        ...call.args
+          .filter((arg) => secrecyOf(best(arg)) === 'key')
+          .map((arg) => destroys(`${call.name} copies a private key: ${shown(arg)}`)),
+      ],
+    },
   },
   danger: [],
 });

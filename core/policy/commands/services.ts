@@ -2,7 +2,7 @@
 import { changes, endless, shown } from '../model.ts';
 import type { Call, Check, HoleKind } from '../model.ts';
 import { best } from './lenient.ts';
-import { has, readOptions } from './options.ts';
+import { has, readOptions, valuesOf } from './options.ts';
 import { dangerFindings, each, problems, reads, verbs } from './rules.ts';
 import type { Rule } from '../model.ts';
 import type { Table } from './rules.ts';
@@ -10,7 +10,12 @@ import type { Table } from './rules.ts';
 const SYSTEMCTL_OPTIONS =
   '-alqr -n: -o: -t: -p: -P: -M: --all --full --no-pager --quiet --lines: --output: --type: --state: --property: --value --user --system --plain --no-legend --legend: --reverse --after --before --with-dependencies --recursive --show-types --failed --timestamp: --machine: --version --help --no-ask-password';
 
-const systemctlReads: Rule = reads(SYSTEMCTL_OPTIONS);
+const systemctlReads: Rule = reads(SYSTEMCTL_OPTIONS, {
+  also: (read) =>
+    valuesOf(read, '-p', '--property').some((value) => /(^|,)(Environment|\0)/.test(value.value))
+      ? [changes('shows the environment of a service, which may hold passwords')]
+      : [],
+});
 
 const SYSTEMCTL_VERBS = new Set(
   'status show cat list-units list-unit-files list-timers list-sockets list-paths list-automounts list-jobs list-dependencies list-machines is-active is-enabled is-failed is-system-running get-default show-environment help whoami'.split(
@@ -116,6 +121,12 @@ export const services: Table = {
         plain,
       '': plain,
     },
+    danger: [
+      [
+        /(^| )(reboot|poweroff|halt|suspend|hibernate|hybrid-sleep|suspend-then-hibernate|kexec)( |$)/,
+        'stops or restarts the machine',
+      ],
+    ],
     inert: true,
   }),
   timedatectl: verbs({

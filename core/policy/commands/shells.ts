@@ -139,7 +139,15 @@ const later =
           ]),
         ];
 
-const source: Check = (call, shell) => [
+/** Files of the system that hold nothing but names and versions as assignments. */
+const FACTS = /^\/(etc\/(os|lsb)-release|usr\/lib\/os-release)$/;
+
+const source: Check = (call, shell) =>
+  call.args.length === 1 && isKnown(call.args[0] as Arg) && FACTS.test(call.args[0]?.value ?? '')
+    ? []
+    : sourced(call, shell);
+
+const sourced: Check = (call, shell) => [
   changes(`${call.name} runs the file ${shown(call.args[0] ?? '')}`),
   ...shell.suspect([...call.input.texts, ...shell.written(call.args[0]?.value ?? '')]),
 ];

@@ -1,6 +1,7 @@
 /** SQL: whether a text only asks. Every statement, function and table counts; what is not known to be harmless is not. */
 import { changes, destroys, shown } from '../model.ts';
 import type { Finding } from '../model.ts';
+import { secrecyOf } from '../paths.ts';
 
 /** Functions that only compute or tell. */
 const FUNCTIONS = new Set(
@@ -59,8 +60,13 @@ const DANGER: readonly (readonly [RegExp, string])[] = [
 export function sqlFindings(sql: string): Finding[] {
   const found: Finding[] = [];
   const loose = sql.replace(/\/\*!?\d*|\*\/|--[^\n]*\n/g, ' ');
+  const stripped = sql.replace(/\/\*(?!!)[^]*?\*\/|(--|#)[^\n]*(\n|$)/g, ' ');
   for (const [pattern, what] of DANGER)
-    if (pattern.test(loose)) found.push(destroys(`SQL ${what}: ${shown(sql)}`));
+    if (pattern.test(loose) || pattern.test(stripped))
+      found.push(destroys(`SQL ${what}: ${shown(sql)}`));
+  for (const [, path = ''] of sql.matchAll(/['"](\/[^'"]*)['"]/g))
+    if (secrecyOf(path) === 'key')
+      found.push(destroys(`SQL names a private key or password file: ${shown(path)}`));
   if (found.length > 0) return found;
   const text = bare(sql);
   if (text === undefined) return [changes(`SQL that is not understood: ${shown(sql)}`)];

@@ -108,7 +108,7 @@ export const system: Table = {
   date: {
     check: date,
     output: (call) =>
-      call.args.every((arg) => !/[/ ]|%[DF]?[Dxn]/.test(arg.value))
+      call.args.every((arg) => !/[/ ]|^\+-|\0|%[-_0^#]*[0-9]*[DxntzhNE:+]|%%/.test(arg.value))
         ? { kind: 'id' }
         : { kind: 'any' },
   },
@@ -168,7 +168,15 @@ export const system: Table = {
   ...each('mountpoint', reads('-qdx --quiet --fs-devno --devno')),
   uuidgen: reads('-rt', { operands: 'none', output: ids }),
   mcookie: reads('', { operands: 'none' }),
-  ...each('printenv', reads('-0 --null')),
+  ...each(
+    'printenv',
+    reads('-0 --null', {
+      also: (read) =>
+        read.operands
+          .filter((name) => /pass|secret|token|key|cred|auth|pwd|\0/i.test(name.value))
+          .map((name) => changes(`printenv shows ${shown(name)}, which may be secret`)),
+    }),
+  ),
   ...each('locale', reads('-amck --all-locales --charmaps --keyword-name --category-name')),
   ...each('apropos whatis', reads('-aewrlL -s: --all --exact --long')),
   ...each('mailq', reads('', { operands: 'none' })),

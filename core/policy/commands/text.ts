@@ -195,7 +195,7 @@ export const text: Table = {
   dirname: reads('-z --zero --help --version'),
   seq: reads('-w -s: -f: --separator: --format: --equal-width --help --version', {
     output: (call) =>
-      call.args.every((arg) => /^[\d.-]+$/.test(arg.value)) ? { kind: 'id' } : { kind: 'any' },
+      call.args.every((arg) => /^\d[\d.]*$/.test(arg.value)) ? { kind: 'id' } : { kind: 'any' },
     also: (read) =>
       read.operands.every((arg) => /^[-+]?[\d.\0]+$/.test(arg.value))
         ? []

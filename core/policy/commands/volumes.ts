@@ -19,6 +19,10 @@ const POOL_READ: Rule = {
     ...ZFS_READ.check(call, shell),
     ...counted({ options: [], operands: [...call.args], problems: [] }, call),
   ],
+  output: (call) =>
+    /^-Ho name$|^-H -o name$|^-o name -H$/.test(call.args.map((arg) => arg.value).join(' '))
+      ? { kind: 'id' }
+      : { kind: 'any' },
 };
 
 const mdadm: Check = (call) => {

@@ -3,7 +3,7 @@ import { changes, endless, HOLE, isKnown, literal, NO_INPUT } from '../model.ts'
 import type { Arg, Call, Check, Finding, Input, Shell } from '../model.ts';
 import { environmentNameHarmless } from '../shell/assignments.ts';
 import { has, readOptions, valuesOf } from './options.ts';
-import { each, problems } from './rules.ts';
+import { each, problems, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 /** How a simple wrapper reads its line. */
@@ -100,7 +100,8 @@ const xargs: Check = (call, shell) => {
           : arg,
       )
     : [...command, { value: HOLE, splits: true, glob: false, holes: [kind] }];
-  return [...found, ...shell.argv(words, NO_INPUT), ...piped(command, call.input, shell)];
+  const files = valuesOf(read, '-a', '--arg-file').flatMap((file) => readsFile(file, shell));
+  return [...found, ...files, ...shell.argv(words, NO_INPUT), ...piped(command, call.input, shell)];
 };
 
 /** Literal text that comes in through a pipe may make up the command: `echo 'rm -rf /' | xargs -I{} sh -c {}`. */

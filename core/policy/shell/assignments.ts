@@ -20,10 +20,21 @@ export function assignmentFindings(name: string): Finding[] {
   return [changes(`sets ${name}, which changes how commands behind it run`)];
 }
 
+/** Who logs in where: variables of database clients that choose a server and an account, and nothing else. */
+const CLIENTS: readonly (readonly [RegExp, RegExp])[] = [
+  [/^(psql|pg_isready)$/, /^PG(PASSWORD|USER|DATABASE|HOST|PORT|CONNECT_TIMEOUT)$/],
+  [/^(mysql|mariadb|mysqladmin|mariadb-admin|mysqlshow)$/, /^MYSQL_PWD$/],
+  [/^(redis-cli|valkey-cli)$/, /^REDISCLI_AUTH$/],
+];
+
 /** What speaks against an assignment in front of a command, which goes into that command's environment. */
 export function prefixFindings(assignment: Assignment, command: string): Finding[] {
   if (environmentNameHarmless(assignment.name) && harmlessValue(assignment)) return [];
   if (assignment.name === 'IFS' && command === 'read') return [];
+  const logsIn = CLIENTS.some(
+    ([client, names]) => client.test(command) && names.test(assignment.name),
+  );
+  if (logsIn && harmlessValue(assignment)) return [];
   return [changes(`runs ${command || 'a command'} with ${assignment.name} set`)];
 }
 
