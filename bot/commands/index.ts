@@ -9,6 +9,7 @@ import { digestCommand } from './digest.ts';
 import { entityCommand } from './entity.ts';
 import { grantsCommand, revokeCommand } from './grants.ts';
 import { pauseCommand, unpauseCommand } from './pause.ts';
+import { reviewCommand } from './review.ts';
 import { scheduleCommand } from './schedule.ts';
 import { statusCommand } from './status.ts';
 import { stopCommand } from './stop.ts';
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   unpauseCommand,
   grantsCommand,
   revokeCommand,
+  reviewCommand,
   scheduleCommand,
   archiveCommand,
   entityCommand,

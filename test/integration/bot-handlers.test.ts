@@ -688,6 +688,42 @@ describe('C12: commands', () => {
     expect(await said(LOBBY, '!schedule "at seven" do it')).toContain('Five fields');
   });
 
+  it('K12: !review counts calls by tool, names what was repeated, failed or held the task up, and what to do better', async () => {
+    const one = await task();
+    expect(await said(one.roomId, '!review')).toContain('Nothing stood out');
+    await world.write(async (unit) => {
+      const calls = [
+        ...Array.from({ length: 5 }, () => ({ name: 'run', result: 'up', success: true })),
+        { name: 'list_entities', result: '[]', success: true },
+        { name: 'get_entity', result: 'x'.repeat(9_000), success: true },
+      ];
+      await unit.db.toolCall.createMany({
+        data: calls.map((call, index) => ({
+          id: crypto.randomUUID(),
+          sessionId: one.sessionId,
+          turnId: one.turnId,
+          passId: one.passId,
+          callId: `review-${index}`,
+          arguments: { command: `${call.name} uptime`, target: `host:${index}` },
+          state: 'done' as const,
+          ...call,
+        })),
+      });
+      unit.emit({
+        type: 'error.raised',
+        sessionId: one.sessionId,
+        refId: one.sessionId,
+        data: { code: 'model_away', message: 'x', hint: null, fault: 'system', retry: false },
+      });
+    });
+    const review = await said(one.roomId, '!review');
+    expect(review).toContain('7 calls');
+    expect(review).toContain('“run uptime” was run 5 times');
+    expect(review).toContain('held up by model_away');
+    expect(review).toContain('1 call found nothing');
+    expect(review).toContain('get_entity gave back 9,000 characters');
+  });
+
   it('T11: !archive puts a task away and says so; its room’s messages open nothing any more', async () => {
     const one = await task();
     expect(await said(one.roomId, '!archive', { by: EVE })).toContain('needs the role approver');
