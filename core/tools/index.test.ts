@@ -11,6 +11,7 @@ test('F1: the first tools are there, each described, each with a closed schema',
     'get_relations',
     'get_blast_radius',
     'run',
+    'request_execution',
     'get_execution_status',
     'list_pending_approvals',
     'set_goal',
@@ -52,4 +53,21 @@ test('T6: complete_task takes any word for the outcome', () => {
   ).toMatchObject({
     ok: true,
   });
+});
+
+test('X10, L3: an action without what it needs is told which field', async () => {
+  const call = agentTools.prepare(
+    'request_execution',
+    JSON.stringify({ action: 'restart', target: 'host:a', purpose: 'restart it' }),
+  );
+  if (!call.ok || call.kind !== 'change') throw new Error('the call should be ready');
+  // Nothing of the context is touched before the fields are there.
+  const outcome = await call.run(undefined as never);
+  expect(outcome).toEqual({ ok: false, value: { error: 'restart needs the field "unit".' } });
+  expect(
+    agentTools.prepare(
+      'request_execution',
+      JSON.stringify({ action: 'reboot', target: 'host:a', purpose: 'x y z' }),
+    ),
+  ).toMatchObject({ ok: false, problem: expect.stringContaining('restart') });
 });

@@ -9,6 +9,7 @@ import { listLxcsTool } from './list-lxcs.ts';
 import { listPendingApprovalsTool } from './list-pending-approvals.ts';
 import { proposePlanTool } from './propose-plan.ts';
 import { ToolRegistry } from './registry.ts';
+import { requestExecutionTool } from './request-execution.ts';
 import { runTool } from './run.ts';
 import { setGoalTool } from './set-goal.ts';
 import { updatePlanStepTool } from './update-plan-step.ts';
@@ -21,6 +22,7 @@ export const agentTools = new ToolRegistry([
   getRelationsTool,
   getBlastRadiusTool,
   runTool,
+  requestExecutionTool,
   getExecutionStatusTool,
   listPendingApprovalsTool,
   setGoalTool,
