@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { NomosError } from '../errors.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
-import { describeUrl } from './pg.ts';
+import { describeUrl, SteadyClient } from './pg.ts';
 import { flushRecord, type NewAudit, type NewEvent } from './record.ts';
 
 /** Reads, and the statements of a transaction. Only `core/db` knows that it is Prisma. */
@@ -66,6 +66,7 @@ export class Database {
       connectionTimeoutMillis: 10_000,
       application_name: options.name ?? 'nomos',
       keepAlive: true,
+      Client: SteadyClient,
     });
     const client = new PrismaClient({ adapter });
     const database = new Database(url, client);

@@ -1,6 +1,18 @@
 import pg from 'pg';
 import { NomosError, errorText } from '../errors.ts';
 
+/**
+ * A client whose lost connection cannot end the process. The users of a connection listen for errors, but not from its very
+ * first moment: what the server says in one breath with "ready" comes before they can, and an error that nobody listens for
+ * is thrown by Node. Whoever uses the connection still learns of its loss, by what was asked of it or by its end.
+ */
+export class SteadyClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    this.on('error', () => {});
+  }
+}
+
 /** A single connection outside the pool: for LISTEN, for session locks, for migrations. */
 export type PgConnection = pg.Client;
 
@@ -8,7 +20,7 @@ export type PgConnection = pg.Client;
  * Opens one connection. Throws `database_unreachable` with the host and port that were tried (never the password).
  */
 export async function openConnection(databaseUrl: string, name: string): Promise<PgConnection> {
-  const client = new pg.Client({
+  const client = new SteadyClient({
     connectionString: databaseUrl,
     application_name: name,
     connectionTimeoutMillis: 10_000,

@@ -1,0 +1,61 @@
+import net from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openConnection } from '../../core/db/pg.ts';
+import { freshDatabase } from '../support/services.ts';
+
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+
+/** What PostgreSQL says to a connection that it ends: `pg_terminate_backend`, or a restart. */
+function terminated(): Buffer {
+  const fields = ['SFATAL', 'VFATAL', 'C57P01', 'Mterminating connection'].join('\0');
+  const body = Buffer.from(`${fields}\0\0`);
+  const head = Buffer.alloc(5);
+  head.write('E');
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
+/** A line to PostgreSQL on which the first `times` connections are ended in one breath with being ready. */
+async function cutAtReady(
+  url: string,
+  times: number,
+): Promise<{ url: string; server: net.Server }> {
+  const target = new URL(url);
+  const port = Number(target.port);
+  const server = net.createServer((near) => {
+    const far = net.connect(port, target.hostname);
+    near.on('error', () => far.destroy()).on('close', () => far.destroy());
+    far.on('error', () => near.destroy()).on('close', () => near.destroy());
+    near.pipe(far);
+    far.on('data', (chunk) => {
+      if (chunk.includes(READY)) near.end(Buffer.concat([chunk, terminated()]));
+      else near.write(chunk);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  target.port = String((server.address() as net.AddressInfo).port);
+  return { url: target.href, server };
+}
+
+let thrown: unknown[];
+const keep = (error: unknown): void => void thrown.push(error);
+let own: NodeJS.UncaughtExceptionListener[];
+beforeEach(() => {
+  thrown = [];
+  own = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', keep);
+});
+afterEach(() => {
+  process.off('uncaughtException', keep);
+  for (const listener of own) process.on('uncaughtException', listener);
+});
+
+test('R9: a connection that PostgreSQL ends the moment it is made does not end the process', async () => {
+  const { url, server } = await cutAtReady(await freshDatabase());
+  const connection = await openConnection(url, 'test');
+  await expect(connection.query('SELECT 1')).rejects.toThrow(/terminat|closed|queryable/i);
+  await connection.end();
+  server.close();
+  expect(thrown).toEqual([]);
+});
