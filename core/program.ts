@@ -157,6 +157,7 @@ async function bringUpJobs(
   const jobs = await startJobs({
     ...shared,
     redisUrl: config.redisUrl,
+    isOperator: (userId) => config.operators.find(userId) !== undefined,
     prefix: `nomos-${await installationId(shared.database)}`,
     runner,
     runPass: (passId, signal) => runPass(agent, passId, { signal }),

@@ -32,6 +32,8 @@ export interface ReconcileDeps {
   producer: Producer;
   crashes: CrashWatch;
   resume: (id: ExecutionId) => void;
+  /** By the configuration of this process. */
+  isOperator: (userId: string) => boolean;
 }
 
 /**
@@ -69,7 +71,7 @@ export async function reconcile(deps: ReconcileDeps): Promise<Reconciled> {
     expired: await expireDueApprovals(database),
     reminded: await remindOfWaiting(database),
     woken: await wakeUntaken(database),
-    scheduled: await runDueSchedules(database),
+    scheduled: await runDueSchedules(database, deps.isOperator),
   };
   if (Object.values(result).some((count) => count > 0)) log.info(result, 'reconciled');
   return result;

@@ -34,6 +34,8 @@ export interface JobsDeps {
   runner: RemoteRunner;
   runPass: PassRunner;
   mask: Mask;
+  /** By the configuration of this process: whose schedules run. */
+  isOperator: (userId: string) => boolean;
   /** Keeps the keys of several installations in one Redis apart. */
   prefix: string;
 }
@@ -68,6 +70,7 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     database,
     producer,
     crashes: new CrashWatch(database),
+    isOperator: deps.isOperator,
     resume: (id: ExecutionId) =>
       inHand.track(`execution:${id}`, () => resumeExecution(runDeps, id)),
   };

@@ -8,7 +8,7 @@ export const digestCommand: Command = {
   takes: [TASK_ARGUMENT],
   does: 'Sums a task up: commands, how they were allowed, time, tokens.',
   needs: 'viewer',
-  async run({ context: { unit, view }, task }) {
-    return digestCard(await digestState(unit.db, await task(), view.now));
+  async run({ context: { unit }, task }) {
+    return digestCard(await digestState(unit.db, await task()));
   },
 };

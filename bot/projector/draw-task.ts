@@ -179,7 +179,7 @@ export async function drawDigest(
   const session = await shownSession(context, sessionId);
   // Opened again before this was drawn: there is no end to tell of.
   if (session === undefined || session.endedAt === null) return;
-  const { unit, view, operators } = context;
+  const { unit, operators } = context;
   const turn = await unit.db.turn.findFirst({
     where: { sessionId, passes: { some: {} } },
     orderBy: { seq: 'desc' },
@@ -195,10 +195,7 @@ export async function drawDigest(
       ...(turn === null ? {} : { turnId: asId<TurnId>(turn.id) }),
     },
     message: digestCard(
-      withMask(
-        await unsaid(unit, await digestState(unit.db, session, view.now), sessionId),
-        context,
-      ),
+      withMask(await unsaid(unit, await digestState(unit.db, session), sessionId), context),
       askersToCall(operators, session.createdBy),
     ),
     ...(turn === null ? {} : { thread: { turnId: asId<TurnId>(turn.id) } }),

@@ -3,6 +3,7 @@ import type { Database, Unit } from '../db/database.ts';
 import { NomosError, errorText } from '../errors.ts';
 import { asId, newId, type SessionId } from '../ids.ts';
 import { log } from '../log.ts';
+import { databaseNow } from './lock.ts';
 import { receiveMessage } from './messages.ts';
 import { openTask } from './open.ts';
 import { openTurn } from './turns.ts';
@@ -118,15 +119,19 @@ export async function deleteSchedule(unit: Unit, schedule: Schedule, by: string)
 
 /**
  * Starts what is due, by the database's clock. The run and the time of the next one commit together, so each time starts
- * once, however many processes look; times that passed while nobody looked start once in all. Returns how many started.
+ * once, however many processes look; times that passed while nobody looked start once in all. What somebody made who is no
+ * operator any more is paused instead (Z1). Returns how many started.
  */
-export async function runDueSchedules(database: Database): Promise<number> {
+export async function runDueSchedules(
+  database: Database,
+  isOperator: (userId: string) => boolean,
+): Promise<number> {
   const due = await database.read.$queryRaw<Array<{ id: string }>>`
     SELECT id FROM schedules WHERE NOT paused AND next_at <= clock_timestamp() ORDER BY next_at`;
   let started = 0;
   for (const { id } of due) {
     try {
-      if (await database.write(async (unit) => runOne(unit, id))) started++;
+      if (await database.write(async (unit) => runOne(unit, id, isOperator))) started++;
     } catch (error) {
       // The others are not held up by it.
       log.error({ schedule: id, error: errorText(error) }, 'a scheduled task could not be started');
@@ -135,7 +140,11 @@ export async function runDueSchedules(database: Database): Promise<number> {
   return started;
 }
 
-async function runOne(unit: Unit, id: string): Promise<boolean> {
+async function runOne(
+  unit: Unit,
+  id: string,
+  isOperator: (userId: string) => boolean,
+): Promise<boolean> {
   const claimed = await unit.db.$queryRaw<Array<{ now: Date }>>`
     SELECT clock_timestamp() AS now FROM schedules
     WHERE id = ${id}::uuid AND NOT paused AND next_at <= clock_timestamp() FOR UPDATE SKIP LOCKED`;
@@ -146,21 +155,25 @@ async function runOne(unit: Unit, id: string): Promise<boolean> {
     schedule.sessionId === null
       ? null
       : await unit.db.session.findUnique({ where: { id: schedule.sessionId } });
-  const homeless = schedule.sessionId !== null && (session === null || session.archivedAt !== null);
+  const obstacle = !isOperator(schedule.createdBy)
+    ? 'who made it is no operator any more'
+    : schedule.sessionId !== null && (session === null || session.archivedAt !== null)
+      ? 'its task is archived or gone'
+      : undefined;
   await unit.db.schedule.update({
     where: { id },
     data: {
       lastAt: now,
       nextAt: nextRun(schedule.cron, schedule.timezone, now),
-      ...(homeless ? { paused: true } : {}),
+      ...(obstacle === undefined ? {} : { paused: true }),
     },
   });
-  if (homeless) {
+  if (obstacle !== undefined) {
     unit.audit({
       actor: 'system',
       action: 'schedule.paused',
       subject: id,
-      data: { why: 'its task is archived or gone' },
+      data: { why: obstacle },
     });
     return false;
   }
@@ -172,9 +185,4 @@ async function runOne(unit: Unit, id: string): Promise<boolean> {
     await receiveMessage(unit, { sessionId, turnId, text, sender: by });
   }
   return true;
-}
-
-async function databaseNow(unit: Unit): Promise<Date> {
-  const rows = await unit.db.$queryRaw<[{ now: Date }]>`SELECT clock_timestamp() AS now`;
-  return rows[0].now;
 }

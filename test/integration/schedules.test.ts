@@ -11,6 +11,7 @@ import {
 import { ann, CoreWorld } from '../support/core-world.ts';
 
 const BY = ann.userId;
+const anyone = (): boolean => true;
 
 async function daily(
   world: CoreWorld,
@@ -49,9 +50,11 @@ test('T14: the next run is in the zone’s own time, also where the clock is put
 test('T14: what was missed while the bot was down runs once, as a task of its own, however many processes look', async () => {
   await using world = await CoreWorld.open();
   const schedule = await daily(world);
-  expect(await runDueSchedules(world.database)).toBe(0);
+  expect(await runDueSchedules(world.database, anyone)).toBe(0);
   await longAgo(world, schedule.id);
-  const started = await Promise.all([1, 2, 3, 4].map(() => runDueSchedules(world.database)));
+  const started = await Promise.all(
+    [1, 2, 3, 4].map(() => runDueSchedules(world.database, anyone)),
+  );
   expect(started.reduce((sum, one) => sum + one, 0)).toBe(1);
   const sessions = await world.database.read.session.findMany({ include: { messages: true } });
   expect(sessions).toHaveLength(1);
@@ -60,7 +63,7 @@ test('T14: what was missed while the bot was down runs once, as a task of its ow
   const now = await world.database.read.schedule.findUniqueOrThrow({ where: { id: schedule.id } });
   expect(now.nextAt.getTime()).toBeGreaterThan(Date.now());
   expect(now.lastAt).not.toBeNull();
-  expect(await runDueSchedules(world.database)).toBe(0);
+  expect(await runDueSchedules(world.database, anyone)).toBe(0);
 });
 
 test('T14: in a task each run is a turn of it; once that is archived the schedule is paused, and says why', async () => {
@@ -68,7 +71,7 @@ test('T14: in a task each run is a turn of it; once that is archived the schedul
   const task = await world.task();
   const schedule = await daily(world, { sessionId: task.sessionId });
   await longAgo(world, schedule.id);
-  expect(await runDueSchedules(world.database)).toBe(1);
+  expect(await runDueSchedules(world.database, anyone)).toBe(1);
   expect(
     await world.database.read.turn.findMany({
       where: { sessionId: task.sessionId },
@@ -81,7 +84,7 @@ test('T14: in a task each run is a turn of it; once that is archived the schedul
     archiveTask(unit, { sessionId: task.sessionId, by: BY }),
   );
   await longAgo(world, schedule.id);
-  expect(await runDueSchedules(world.database)).toBe(0);
+  expect(await runDueSchedules(world.database, anyone)).toBe(0);
   const now = await world.database.read.schedule.findUniqueOrThrow({ where: { id: schedule.id } });
   expect(now.paused).toBe(true);
   expect(
@@ -96,12 +99,12 @@ test('T14: a paused schedule does not run and makes up for nothing; a deleted on
   const schedule = await daily(world);
   await world.database.write(async (unit) => pauseSchedule(unit, schedule, true, BY));
   await longAgo(world, schedule.id);
-  expect(await runDueSchedules(world.database)).toBe(0);
+  expect(await runDueSchedules(world.database, anyone)).toBe(0);
   const again = await world.database.write(async (unit) =>
     pauseSchedule(unit, schedule, false, BY),
   );
   expect(again.nextAt.getTime()).toBeGreaterThan(Date.now());
-  expect(await runDueSchedules(world.database)).toBe(0);
+  expect(await runDueSchedules(world.database, anyone)).toBe(0);
   await world.database.write(async (unit) => deleteSchedule(unit, again, BY));
   expect(await world.database.read.schedule.count()).toBe(0);
 });
@@ -137,4 +140,18 @@ test('T11: archiving ends what is open, keeps executions and audit, and is refus
   expect(session).toMatchObject({ status: 'done', outcome: 'partial' });
   expect(session.archivedAt).not.toBeNull();
   expect(session.executions).toMatchObject([{ status: 'cancelled' }]);
+});
+
+test('T14, Z1: what somebody made who is no operator any more is paused and starts nothing', async () => {
+  await using world = await CoreWorld.open();
+  const { id } = await daily(world);
+  await longAgo(world, id);
+  expect(await runDueSchedules(world.database, (userId) => userId !== BY)).toBe(0);
+  expect(await world.database.read.session.count()).toBe(0);
+  const schedule = await world.database.read.schedule.findUniqueOrThrow({ where: { id } });
+  expect(schedule.paused).toBe(true);
+  const entry = await world.database.read.auditEntry.findFirstOrThrow({
+    where: { action: 'schedule.paused', subject: id },
+  });
+  expect(entry.data).toEqual({ why: 'who made it is no operator any more' });
 });

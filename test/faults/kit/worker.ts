@@ -192,6 +192,7 @@ class Life {
       resumeDelaysMs: [500],
     };
     const jobs = await startJobs({
+      isOperator: () => true,
       database,
       feed,
       mask: (text) => text,
