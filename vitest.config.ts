@@ -16,8 +16,6 @@ function onServices(name: string, testTimeoutMs: number) {
 
 export default defineConfig({
   test: {
-    // What clients write to the console is shown for tests that fail.
-    silent: 'passed-only',
     projects: [
       {
         test: {

@@ -56,9 +56,14 @@ if (args.length === 0) {
 if (!stopped) {
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'reporter.ts')}`];
-  const code = await run(process.execPath, [vitest, 'run', ...reporters, ...args], {
-    NOMOS_TEST_TOTALS: totalsFile,
-  });
+  // What clients write to the console is shown for tests that fail only.
+  const code = await run(
+    process.execPath,
+    [vitest, 'run', '--silent=passed-only', ...reporters, ...args],
+    {
+      NOMOS_TEST_TOTALS: totalsFile,
+    },
+  );
   const totals = readTotals();
   passed += totals?.passed ?? 0;
   failed += totals?.failed ?? 0;
