@@ -179,7 +179,7 @@ function readingPath(path: string, arg: Arg): Finding[] {
   const direct = secrecyOf(clean);
   const wider = open ? globHits(clean, arg) : undefined;
   const hit = [direct, wider].includes('key') ? 'key' : (direct ?? wider);
-  const named = direct === 'key' || /^id_/.test(clean.split('/').at(-1) ?? '');
+  const named = direct === 'key' || /^(id_|ssh_host_)/.test(clean.split('/').at(-1) ?? '');
   if (hit && wide && !named) return [changes(`may read passwords or keys: ${shown(path)}`)];
   if (hit === 'key') return [destroys(`reads a private key or password file: ${shown(path)}`)];
   if (hit === 'secret')

@@ -82,7 +82,7 @@ const copies: Check = (call) => {
       ? [destroys(`${call.name} overwrites the device ${shown(to)}`)]
       : [];
   const secrets = operands
-    .slice(0, Math.max(1, operands.length - 1))
+    .slice(0, call.name === 'zip' ? operands.length : Math.max(1, operands.length - 1))
     .map((arg) => best(arg).replace(/^[\w-]*=?@|^[\w.-]+@?[\w.-]*:(?=[/~])/, ''))
     .filter(
       (path) =>

@@ -75,7 +75,11 @@ const config: Rule = {
     return [
       ...problems(call.name, read),
       ...secret,
-      ...(asks && read.operands.length < 3 ? [] : [changes('git config sets a value')]),
+      ...(asks &&
+      read.operands.length < 3 &&
+      !/^(edit|set|unset|(rename|remove)-section)$/.test(read.operands[0]?.value ?? '')
+        ? []
+        : [changes('git config sets a value')]),
     ];
   },
 };

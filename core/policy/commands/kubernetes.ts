@@ -22,7 +22,8 @@ function secretOutput(read: Options, call: Call): Finding[] {
         path.value,
       ),
   );
-  const found = raw.map((path) => changes(`kubectl reads ${shown(path)}`));
+  const templates = valuesOf(read, '-o', '--output').filter((value) => /-file\b/.test(value.value));
+  const found = [...raw, ...templates].map((path) => changes(`kubectl reads ${shown(path)}`));
   const kinds = read.operands.map((arg) => arg.value.toLowerCase());
   const secret = kinds.some(
     (kind) =>
@@ -89,11 +90,11 @@ const DRY = dryRun(
 
 const DANGERS: readonly (readonly [RegExp, string])[] = [
   [
-    /(^| )delete (?!.*--dry-run=(client|server))(.*[ ,/])?(namespaces?|ns|persistentvolumes?|pv|persistentvolumeclaims?|pvc|volumesnapshots?|volumesnapshotcontents?|crds?|customresourcedefinitions?|volumes?)([ ,/.]|$)/,
+    /(^| )delete (?!.*--dry-run=(client|server))(.*[ ,/])?(namespaces?|ns|projects?|persistentvolumes?|pv|persistentvolumeclaims?|pvc|volumesnapshots?|volumesnapshotcontents?|crds?|customresourcedefinitions?|volumes?)([ ,/.]|$)/,
     'deletes namespaces or volumes',
   ],
   [
-    /(^| )delete (?!.*--dry-run=(client|server)).* (--all|-A|--all-namespaces)( |$)/,
+    /(^| )delete (?!.*--dry-run=(client|server))(.* )?(--all|-A|--all-namespaces)( |$)/,
     'deletes everything of a kind',
   ],
 ];

@@ -50,7 +50,10 @@ const DANGER: readonly (readonly [RegExp, string])[] = [
     'drops',
   ],
   [/\btruncate\b(?!\s*\(\s*[\w.]+\s*,)/i, 'truncates a table'],
-  [/\bdelete\s+from\s+[\w."'`$]+\s*(;|$|returning\b)/i, 'deletes every row of a table'],
+  [
+    /\bdelete\s+from\s+[\w."'`$]+\s*(;|$|returning\b|where\s+(true|1\s*=\s*1)\b)/i,
+    'deletes every row of a table',
+  ],
   [/\balter\s+table\b[^;]*\bdrop\b/i, 'drops a part of a table'],
   [/\bupdate\s+[\w."`$]+\s+set\b(?![^;]*\bwhere\b)/i, 'changes every row of a table'],
   [/\bpurge\s+binary\s+logs\b|\breset\s+(master|binary)\b/i, 'deletes logs that recovery needs'],
