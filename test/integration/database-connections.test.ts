@@ -15,11 +15,8 @@ function terminated(): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** A line to PostgreSQL on which the first `times` connections are ended in one breath with being ready. */
-async function cutAtReady(
-  url: string,
-  times: number,
-): Promise<{ url: string; server: net.Server }> {
+/** A line to PostgreSQL on which every connection is ended in one breath with being ready. */
+async function cutAtReady(url: string): Promise<{ url: string; server: net.Server }> {
   const target = new URL(url);
   const port = Number(target.port);
   const server = net.createServer((near) => {

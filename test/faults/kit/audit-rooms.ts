@@ -20,7 +20,7 @@ export async function auditRooms(world: FaultWorld, operator: OperatorAtWork): P
   }
   const said = rows.filter(({ state, kind }) => state === 'sent' && SPEAKING.includes(kind));
   const rooms = await roomsOf(world);
-  const byRoom = Map.groupBy(said, (row) => rooms.get(row.lane) ?? row.lane);
+  const byRoom = Map.groupBy(said, (row) => rooms.get(row.lane) ?? row.lane.replace(/^room:/, ''));
   for (const roomId of new Set([...rooms.values(), ...byRoom.keys()])) {
     const history = await matrix.person.history(roomId);
     wrong.push(...compare(roomId, byRoom.get(roomId) ?? [], history, matrix.bot.userId));
