@@ -44,7 +44,7 @@ export async function putCard(
   const closed = args.closed ?? known?.closed ?? false;
   if (known?.contentHash === contentHash && known.closed === closed) return 'unchanged';
 
-  const sent = known !== null && (known.eventId !== null || (await sendIsUnderWay(unit, card.key)));
+  const sent = known !== null && (known.eventId !== null || (await isOnItsWay(unit, card.key)));
   const lane = sent ? (known.lane as Lane) : await laneOf(unit, args.to);
   const now = new Date();
   const fields = {
@@ -96,9 +96,18 @@ export async function putCard(
   return 'sent';
 }
 
-async function sendIsUnderWay(unit: Unit, cardKey: string): Promise<boolean> {
+/**
+ * Whether a card whose row shows no event is in its room, or will be. It may have arrived since the row was read: then no
+ * send waits any more, and the row, read again, has its event. Sent a second time, the first message would stay for good.
+ */
+async function isOnItsWay(unit: Unit, cardKey: string): Promise<boolean> {
   const pending = await unit.db.matrixOutbox.count({
     where: { cardKey, kind: { in: ['send', 'upload'] }, state: 'pending' },
   });
-  return pending > 0;
+  if (pending > 0) return true;
+  const now = await unit.db.matrixCard.findUnique({
+    where: { cardKey },
+    select: { eventId: true },
+  });
+  return now !== null && now.eventId !== null;
 }

@@ -9,6 +9,7 @@ import {
   setRoomName,
   uploadFile,
 } from '../../bot/outbox/enqueue.ts';
+import { markSent } from '../../bot/outbox/mark.ts';
 import type { MessageContent } from '../../bot/outbox/relations.ts';
 import { type MatrixEventId, type RoomId, asId } from '../../core/ids.ts';
 import { HomeserverProxy } from '../support/matrix-proxy.ts';
@@ -76,6 +77,37 @@ describe('what the bot says', () => {
       expect(await said()).toEqual(['one', 'two']);
     },
   );
+
+  test('R5: is not sent again when it arrives just as its card is drawn anew', async () => {
+    await show('card', 'first');
+    const [row] = await stage.database.read.matrixOutbox.findMany({ where: { cardKey: 'card' } });
+    const outcome = await stage.write(async (unit) => {
+      // The sender marks the message once the card was read, and before anything else is looked at.
+      const late: typeof unit.db = new Proxy(unit.db, {
+        get: (db, name) =>
+          name !== 'matrixOutbox'
+            ? Reflect.get(db, name)
+            : new Proxy(db.matrixOutbox, {
+                get: (rows, method) => {
+                  if (method === 'count')
+                    return async (args: Parameters<typeof rows.count>[0]) => {
+                      await stage.write((other) =>
+                        markSent(other, row?.txnId ?? '', asId<MatrixEventId>('$arrived')),
+                      );
+                      return rows.count(args);
+                    };
+                  return Reflect.get(rows, method);
+                },
+              }),
+      });
+      return putCard(Object.create(unit, { db: { value: late } }) as typeof unit, {
+        to: { room: lobby },
+        card: card('card'),
+        message: text('second'),
+      });
+    });
+    expect(outcome).toBe('edited');
+  });
 
   test('R5: is said in order per room, and once, over a line that loses answers', async () => {
     const line = await startBehindProxy();
