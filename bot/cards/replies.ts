@@ -22,12 +22,12 @@ export function answerTo(...lines: Array<Part | undefined>): Card {
   return cardOf([para(...lines)], { msgtype: 'm.notice' });
 }
 
-/** A tap on something destructive: what to type (A3). Calls the operator, whose tap did not do what it seemed to. */
+/** A tap or a "yes" on something destructive: what to type (A3). Calls the operator, for whom it did not do what it seemed to. */
 export function typedConfirmationHint(waiting: WaitingName, operator: UserId): Card {
   return cardOf(
     [
       para(
-        rich`🔴 A tap is not enough for ${strong(label(waiting.label))}: it is destructive.`,
+        rich`🔴 A tap or a “yes” is not enough for ${strong(label(waiting.label))}: it is destructive.`,
         rich`Reply to its card with: ${strong(CONFIRMATION)}`,
       ),
     ],
@@ -56,7 +56,11 @@ export function alreadyDecided(
 export function whichOne(waiting: readonly WaitingName[], destructive: boolean): Card {
   return cardOf([
     para(
-      strong(rich`Which one? ${waiting.length} things wait here, so nothing was decided.`),
+      strong(
+        waiting.length === 1
+          ? rich`One thing waits here, and nothing was decided.`
+          : rich`Which one? ${waiting.length} things wait here, so nothing was decided.`,
+      ),
       destructive
         ? rich`Reply to the card you mean, or write “${CONFIRMATION}” with its id.`
         : rich`Reply to the card you mean, or tap ✅ or ❌ on it.`,

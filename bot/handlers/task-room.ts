@@ -27,6 +27,19 @@ export async function inTaskRoom(
   if (card !== null && (await toCard(context, session, card, text)) === 'dealt_with') return;
 
   const turnId = (await turnOfMessage(context, message, card)) ?? null;
+  if (intentOf(context, text).bare && (await answersSomebodyElse(context, message))) {
+    const waiting = await turnsThatWait(unit.db, sessionId);
+    if (waiting.length > 0) {
+      await ask(
+        context,
+        { session, ...(turnId === null ? {} : { turnId }) },
+        waiting.flatMap(({ approvals }) => approvals),
+        waiting.some(({ approvals }) => approvals.some((one) => one.needsTyped)),
+        waiting.flatMap(({ questions }) => questions),
+      );
+      return;
+    }
+  }
   if (turnId !== null) {
     const waits = await waitsOf(context, session, turnId);
     if (card === null || !DECIDABLE.has(card.kind)) {
@@ -58,6 +71,22 @@ export async function turnOfMessage(
     if (turnId !== null) return turnId;
   }
   return null;
+}
+
+/**
+ * Whether a message answers, by a rich reply, something that neither the bot nor its own sender wrote: another person's words,
+ * or a copy of a card (Z2). A "yes" to those is no word on what waits.
+ */
+async function answersSomebodyElse(
+  { unit, event, botUserId }: HandlerContext,
+  message: MessageContent,
+): Promise<boolean> {
+  if (message.replyTo === null) return false;
+  const answered = await unit.db.matrixInbox.findUnique({
+    where: { eventId: message.replyTo },
+    select: { sender: true },
+  });
+  return answered !== null && answered.sender !== event.sender && answered.sender !== botUserId;
 }
 
 // Cards whose answer in words was looked at by itself: the turn's other things are not meant.

@@ -343,6 +343,28 @@ describe('what was got wrong elsewhere', () => {
     await world.say(task.roomId, 'yes', { replyTo: fake, by: EVE });
     expect((await held.approval()).status).toBe('pending');
   });
+
+  it.each([
+    ['yes', 'systemctl restart nginx', 'on the main timeline', false],
+    ['yes', 'systemctl restart nginx', 'in the thread', true],
+    ['I confirm', 'rm -rf /srv/old', 'on the main timeline', false],
+    ['I confirm', 'rm -rf /srv/old', 'in the thread', true],
+    ['no', 'systemctl restart nginx', 'in the thread', true],
+  ])(
+    'a copy of a card, or another person’s question, was answered “%s”, and %s was decided on (%s)',
+    async (words, command, _where, inThread) => {
+      const task = await openRoomTask(world);
+      const held = await askFor(world, task, command);
+      const place = inThread ? { thread: task.root } : {};
+      const copy = await world.say(task.roomId, 'Approve? echo hello', { ...place, by: EVE });
+      await world.say(task.roomId, words, { ...place, replyTo: copy, by: ANN });
+      expect((await held.approval()).status).toBe('pending');
+      expect(world.lastAnswer().body).toContain('nothing was decided');
+      // To the card itself it counts.
+      await world.say(task.roomId, words, { ...place, replyTo: held.card.eventId, by: ANN });
+      expect((await held.approval()).status).toBe(words === 'no' ? 'denied' : 'approved');
+    },
+  );
 });
 
 describe('bad input gets a clear answer, and nothing runs', () => {
