@@ -121,6 +121,7 @@ export function examples(): Example[] {
       card: executionCard(
         exampleExecution({
           status: 'denied',
+          error: 'no, wait for the backup to end',
           approval: exampleApproval({
             status: 'denied',
             decidedBy: ANN,

@@ -155,7 +155,9 @@ function story(execution: ExecutionState, view: View): Rich[] {
       rich`It may have run or not. Check ${slug(execution.target)} before it is repeated.`,
     );
   }
-  if (execution.error !== null && execution.error !== '')
+  // Why it was denied stands in the decision already.
+  const told = execution.status === 'denied' && execution.error === execution.approval?.reason;
+  if (execution.error !== null && execution.error !== '' && !told)
     lines.push(rich`${label(execution.error, 300)}`);
   if (execution.endedAt !== null && execution.startedAt !== null) {
     lines.push(rich`Ended ${clock(execution.endedAt, view)}`);
