@@ -267,7 +267,7 @@ test('X2, J1: what takes longer than the inline limit goes on; its end wakes the
     { text: 'Still looking.' },
     { text: 'Found it.' },
   );
-  setLimits({ ...DEFAULT_LIMITS, inlineWaitMs: 100 });
+  setLimits({ ...DEFAULT_LIMITS, inlineWaitMs: 2_000 });
   const { sessionId } = await bench.open('look everywhere');
   await bench.pass(sessionId);
   setLimits(DEFAULT_LIMITS);
