@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { readConfig } from '../core/config/config.ts';
 import { ConfigurationError, errorText, NomosError } from '../core/errors.ts';
 import { PROGRAM_ROLES, startProgram } from '../core/program.ts';
+import { acceptInvitations } from './accept-invitations.ts';
 import { startDefaults } from './defaults.ts';
 import { leaveEnvironment } from './environment.ts';
 import { lobbyRoom } from './lobby.ts';
@@ -26,9 +27,13 @@ async function start(): Promise<void> {
     say('Nomos: starting');
     const program = await startProgram(config, new Set(PROGRAM_ROLES));
     stack.defer(() => program.stop());
+    const { homeserver } = defaults;
+    if (homeserver !== undefined) {
+      const account = { ...homeserver.operator, url: homeserver.url };
+      stack.defer(acceptInvitations(account, homeserver.botUserId));
+    }
     const lobby = await lobbyRoom(config.databaseUrl, program.failed);
     const page = await defaults.serveChat(() => lobby);
-    const { homeserver } = defaults;
     say('');
     say(program.describe());
     for (const note of defaults.notes) say(`  · ${note}`);
