@@ -228,6 +228,10 @@ test('T1, T3: a task’s room that was upgraded is followed: what waits is shown
     });
     return session.roomId === newRoom ? true : undefined;
   });
+  await ann.until(
+    () => ann.client.getRoom(newRoom)?.getMyMembership() === 'join' || undefined,
+    'the invitation to the new room is accepted',
+  );
   const again = await world.card(
     ann,
     newRoom,
