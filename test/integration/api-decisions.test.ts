@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { verifyAudit } from '../../core/audit/verify.ts';
 import { decide } from '../../core/approvals/decide.ts';
+import { loadOntology } from '../../core/graph/ontology-file.ts';
 import { asId, newId, type ApprovalId } from '../../core/ids.ts';
+import { setRules } from '../../core/policy/rule-store.ts';
+import { NO_RULES, parseRules } from '../../core/policy/rules-file.ts';
 import { ApiWorld, KNOWN_SECRET } from '../support/api-world.ts';
 import { ann, bob, eve, type TestTask } from '../support/core-world.ts';
 
@@ -13,6 +16,13 @@ beforeAll(async () => {
   approver = await world.token(['approve'], bob);
 });
 afterAll(() => world[Symbol.asyncDispose]());
+afterEach(() => setRules(NO_RULES));
+
+/** Puts one rule of policy.yaml in force. */
+function rule(demand: string): void {
+  const text = `version: 1\nrules:\n  - { name: a rule, ${demand} }`;
+  setRules(parseRules(text, 'policy.yaml', loadOntology('seeds/ontology.yaml')));
+}
 
 interface Waiting {
   task: TestTask;
@@ -171,15 +181,12 @@ describe('a decision by the API', () => {
   });
 
   it('A15: the role of the token’s operator holds: a viewer decides nothing, an admin’s approval takes an admin', async () => {
+    rule('approval: { role: admin }');
     const { approvalId } = await waiting();
     const viewer = await world.token(['approve'], eve);
     expect(await world.post(path(approvalId), viewer, { decision: 'approve' })).toMatchObject({
       status: 403,
       body: { code: 'decision_not_allowed' },
-    });
-    await world.core.database.read.approval.update({
-      where: { id: approvalId },
-      data: { needsRole: 'admin' },
     });
     expect((await world.post(path(approvalId), approver, { decision: 'approve' })).status).toBe(
       403,
@@ -189,11 +196,8 @@ describe('a decision by the API', () => {
   });
 
   it('A15: where two people are needed, two tokens of one person are one', async () => {
+    rule('approval: { people: 2 }');
     const { approvalId, executionId } = await waiting();
-    await world.core.database.read.approval.update({
-      where: { id: approvalId },
-      data: { needsPeople: 2 },
-    });
     const again = await world.token(['approve'], bob);
     for (const token of [approver, again, approver]) {
       expect((await world.post(path(approvalId), token, { decision: 'approve' })).body).toEqual({
