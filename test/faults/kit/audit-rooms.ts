@@ -1,3 +1,4 @@
+import { PRIORITY } from '../../../bot/outbox/insert.ts';
 import type { MatrixOutbox } from '../../../core/db/rows.ts';
 import type { RawEvent } from '../../support/matrix.ts';
 import type { OperatorAtWork } from './people.ts';
@@ -63,15 +64,34 @@ function compare(
         `R5: ${roomId} holds ${event.event_id}, which no outbox row knows: ${JSON.stringify(event.content['body'] ?? event.content).slice(0, 120)}`,
       );
   }
-  let last = -1;
-  for (const row of rows.filter(({ kind }) => kind === 'send' || kind === 'upload')) {
+  let last: { at: number; row: MatrixOutbox } | undefined;
+  for (const row of rows.filter(isMessage)) {
     const at = place.get(row.eventId ?? '');
-    if (at === undefined)
+    if (at === undefined) {
       wrong.push(`R5: row ${row.id} was sent as ${row.eventId}, which is not in ${roomId}`);
-    else if (at < last) wrong.push(`R5: row ${row.id} stands before one that was decided earlier`);
-    else last = at;
+    } else if (last !== undefined && at < last.at) {
+      wrong.push(`R5: ${describe(row)} stands before ${describe(last.row)}, decided earlier`);
+    } else last = { at, row };
   }
   const ids = rows.map(({ eventId }) => eventId);
   if (new Set(ids).size !== ids.length) wrong.push(`R5: an event of ${roomId} stands for two rows`);
   return wrong;
+}
+
+/** What people read in its order. The first message of a progress card may stand back for more urgent ones (R10). */
+function isMessage({ kind, priority }: MatrixOutbox): boolean {
+  return kind === 'upload' || (kind === 'send' && priority < PRIORITY.progress);
+}
+
+function describe({
+  id,
+  kind,
+  lane,
+  cardKey,
+  priority,
+  createdAt,
+  sentAt,
+  attempts,
+}: MatrixOutbox): string {
+  return `row ${id} (${kind} ${cardKey ?? ''} in ${lane}, priority ${priority}, made ${createdAt.toISOString()}, sent ${sentAt?.toISOString()}, ${attempts} tries)`;
 }

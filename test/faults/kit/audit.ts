@@ -154,13 +154,23 @@ async function messagesWorkedOn(database: Database, operator: OperatorAtWork): P
     where: { eventId: { in: operator.asked } },
     select: { eventId: true },
   });
+  const inbox = new Map(
+    (await database.read.matrixInbox.findMany({ where: { eventId: { in: operator.asked } } })).map(
+      ({ event: _event, position, ...row }) => [
+        row.eventId,
+        { ...row, position: Number(position) },
+      ],
+    ),
+  );
   const taken = new Set(rows.map(({ eventId }) => eventId));
   const unread = await database.read.$queryRaw<Array<{ id: string; text: string }>>`
     SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
     WHERE m.role = 'operator' AND m.taken_in_at IS NULL AND m.redacted_at IS NULL AND s.ended_at IS NULL`;
   const tasks = await database.read.session.count();
   return [
-    ...operator.asked.filter((id) => !taken.has(id)).map((id) => `R4: ${id} opened no task`),
+    ...operator.asked
+      .filter((id) => !taken.has(id))
+      .map((id) => `R4: ${id} opened no task; in the inbox: ${JSON.stringify(inbox.get(id))}`),
     ...unread.map(({ text }) => `R4: no pass has read "${text.slice(0, 60)}"`),
     ...(tasks === operator.asked.length
       ? []

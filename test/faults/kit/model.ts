@@ -28,12 +28,12 @@ export interface TaskScript {
 
 /** The operator's words for a script. */
 export function scriptText(script: TaskScript): string {
-  return `Please do ${script.token}: ${script.steps.join(' ')}${script.goal ? ' with a goal' : ''}.`;
+  return `This is new work for you, ${script.token}: ${script.steps.join(' ')}${script.goal ? ' with a goal' : ''}.`;
 }
 
 /** The script in an operator's words, if there is one. */
 export function readScript(text: string): TaskScript | undefined {
-  const found = /Please do (t[0-9a-z]+): ([a-z ]+?)( with a goal)?\.$/m.exec(text);
+  const found = /This is new work for you, (t[0-9a-z]+): ([a-z ]+?)( with a goal)?\.$/m.exec(text);
   if (found?.[1] === undefined || found[2] === undefined) return undefined;
   const steps = found[2]
     .split(' ')

@@ -53,7 +53,7 @@ export async function runRound(
     }
     await asking;
     world.model.faultPercent = 0;
-    await atRest(world);
+    await atRest(world, operator);
     wrong.push(...(await world.steady(() => audit(world, operator))));
   } catch (error) {
     wrong.push(`the round broke off: ${error instanceof Error ? error.message : String(error)}`);
@@ -78,7 +78,7 @@ function randomScript(random: Random, token: string, steps: readonly StepKind[])
 }
 
 /** Waits until nothing is under way any more: every task has ended, and all that was to be said was said. */
-async function atRest(world: FaultWorld): Promise<void> {
+async function atRest(world: FaultWorld, operator: OperatorAtWork): Promise<void> {
   const { database, matrix } = world;
   let last = '';
   let since = performance.now();
@@ -98,7 +98,8 @@ async function atRest(world: FaultWorld): Promise<void> {
     if (performance.now() - since > STUCK_MS && (row?.busy ?? 1n) > 0n)
       throw new Error(`stuck: nothing has happened for ${STUCK_MS / 1000} s`);
     if ((row?.busy ?? 1n) > 0n) return undefined;
-    if (matrix !== undefined && !(await drawn(world))) return undefined;
+    if (matrix !== undefined && !((await heard(world, operator)) && (await drawn(world))))
+      return undefined;
     // A process that is just being started may still find something.
     return world.processes.every((one) => one.up) ? true : undefined;
   });
@@ -121,6 +122,14 @@ async function underWay({ database, processes }: FaultWorld): Promise<string[]> 
     ...rows.map(({ what }) => what),
     ...processes.map((one) => `${one.name}: ${one.up ? 'up' : one.alive ? 'starting' : 'down'}`),
   ];
+}
+
+/** Whether everything that was said in rooms has come in. */
+async function heard({ database }: FaultWorld, operator: OperatorAtWork): Promise<boolean> {
+  const said = [...operator.asked, ...operator.said];
+  return (
+    (await database.read.matrixInbox.count({ where: { eventId: { in: said } } })) === said.length
+  );
 }
 
 /** Whether every event has been drawn. */
