@@ -5,7 +5,6 @@ import type { ExecutionId, SessionId, TurnId } from '../ids.ts';
 import { addNote } from '../tasks/messages.ts';
 import { reopenAfter, type AfterGrant } from '../policy/reopen.ts';
 import { lockSession } from '../tasks/lock.ts';
-import { closeLinkedStep } from '../tasks/plan.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { lastLines } from '../text/clip.ts';
 import { safeText } from '../text/safe.ts';
@@ -29,8 +28,7 @@ export function outputTail(text: string): string {
 }
 
 /**
- * Stores how a run ended, once, and only by the worker that has the lease. In the same transaction the linked plan step is
- * closed (J8) and, when nobody waits for the result inside a pass, the agent is woken with a note (J1). Returns whether
+ * Stores how a run ended, once, and only by the worker that has the lease. In the same transaction, when nobody waits for the result inside a pass, the agent is woken with a note (J1). Returns whether
  * this call ended it.
  */
 export async function finishExecution(
@@ -63,7 +61,7 @@ export async function finishExecution(
   return ended;
 }
 
-/** What follows an end: the plan step, the wake-up, the task's status. The caller holds the task's lock. */
+/** What follows an end: the grant, the wake-up, the task's status. The caller holds the task's lock. */
 async function afterEnd(unit: Unit, id: ExecutionId): Promise<void> {
   const execution = await unit.db.execution.findUniqueOrThrow({ where: { id } });
   if (execution.sessionId === null || execution.turnId === null) return;
@@ -74,7 +72,6 @@ async function afterEnd(unit: Unit, id: ExecutionId): Promise<void> {
       ? await reopenAfter(unit, session, execution)
       : 'unchanged';
   if (grant === 'ran_out') await tellRanOut(unit, execution);
-  await closeLinkedStep(unit, sessionId, id, execution.status === 'completed' ? 'done' : 'failed');
   if (execution.continuation === 'due') await wakeForEnd(unit, execution, grant);
   await unit.db.session.update({ where: { id: sessionId }, data: { lastActivityAt: new Date() } });
   await refreshStatus(unit, sessionId);

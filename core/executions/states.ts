@@ -1,6 +1,7 @@
 import type { Unit } from '../db/database.ts';
 import type { Execution, ExecutionStatus } from '../db/rows.ts';
-import type { ExecutionId } from '../ids.ts';
+import type { ExecutionId, SessionId } from '../ids.ts';
+import { closeLinkedStep } from '../tasks/plan.ts';
 
 /**
  * Which status may follow which (design 5). Back from `queued` to `pending_approval` goes what a class or a grant had
@@ -67,7 +68,7 @@ export interface Mover {
 
 /**
  * Moves an execution from one status to another: the only code that writes the status. One conditional UPDATE, with its
- * event and audit entry in the same transaction. Returns whether it moved; false means that it was no longer in `from`
+ * event and audit entry in the same transaction; its end, whichever it is, closes the plan step that it is linked to (J8). Returns whether it moved; false means that it was no longer in `from`
  * (or no longer leased by `mover.leaseOwner`), and nothing was written.
  *
  * Throws on a transition that the table above does not have: that is a fault of the program.
@@ -93,6 +94,11 @@ export async function transition(
   });
   if (count === 0) return false;
   recordMove(unit, execution, from, to, mover);
+  if (isFinal(to) && execution.sessionId !== null) {
+    const sessionId = execution.sessionId as SessionId;
+    const how = to === 'completed' ? 'done' : 'failed';
+    await closeLinkedStep(unit, sessionId, execution.id as ExecutionId, how);
+  }
   return true;
 }
 

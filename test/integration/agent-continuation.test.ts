@@ -1,9 +1,12 @@
 import { afterEach, expect, test } from 'vitest';
+import { decide } from '../../core/approvals/decide.ts';
+import { waitingApprovals } from '../../core/approvals/waiting.ts';
+import { updatePlanStep } from '../../core/tasks/plan.ts';
 import { sweepIdle } from '../../core/tasks/idle.ts';
 import { lockSession } from '../../core/tasks/lock.ts';
 import { addNote, receiveMessage } from '../../core/tasks/messages.ts';
 import { DEFAULT_LIMITS, setLimits } from '../../core/limits.ts';
-import type { SessionId } from '../../core/ids.ts';
+import { asId, type ApprovalId, type ExecutionId, type SessionId } from '../../core/ids.ts';
 import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
 import type { AskedRequest, Step } from '../support/scripted-model.ts';
 
@@ -248,3 +251,55 @@ test('J3: without a goal the grant stays closed; the agent gets the result and t
   });
   await bench.pass(sessionId);
 });
+
+test.each([
+  ['is approved and completes', 'approve', 0, 'done'],
+  ['is approved and fails', 'approve', 3, 'failed'],
+  ['is denied', 'deny', 0, 'failed'],
+] as const)(
+  'J8: a plan step closes with its execution, though the agent says nothing: it %s',
+  async (_how, verdict, exitCode, status) => {
+    bench = await agentBench(
+      () => ({ exitCode }),
+      {
+        toolCalls: [
+          { name: 'propose_plan', arguments: { steps: [{ title: 'Change it' }] } },
+          {
+            name: 'run',
+            arguments: { target: 'host:web-1', command: 'touch /x', purpose: 'a change' },
+          },
+        ],
+      },
+      { text: 'I asked for it.' },
+    );
+    const { sessionId } = await bench.open('change it');
+    await bench.pass(sessionId);
+    const execution = await bench.database.read.execution.findFirstOrThrow({
+      where: { sessionId },
+    });
+    await bench.database.write((unit) =>
+      updatePlanStep(unit, {
+        sessionId,
+        seq: 1,
+        status: 'running',
+        executionId: asId<ExecutionId>(execution.id),
+      }),
+    );
+    const waiting = await waitingApprovals(bench.database.read, { sessionId });
+    await bench.database.write((unit) =>
+      decide(unit, {
+        approvalId: asId<ApprovalId>(
+          waiting.find(({ executions }) => executions.length > 0)?.id ?? '',
+        ),
+        verdict,
+        operator: { userId: ANN, role: 'admin' },
+        means: 'tap',
+      }),
+    );
+    const step = await bench.until(async () => {
+      const row = await bench.database.read.planStep.findFirstOrThrow({ where: { sessionId } });
+      return row.status === 'running' ? undefined : row;
+    });
+    expect(step.status).toBe(status);
+  },
+);

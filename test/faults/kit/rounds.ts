@@ -124,11 +124,13 @@ async function underWay({ database, processes }: FaultWorld): Promise<string[]> 
   ];
 }
 
-/** Whether everything that was said in rooms has come in. */
+/** Whether everything that was said in rooms has come in and was worked on. */
 async function heard({ database }: FaultWorld, operator: OperatorAtWork): Promise<boolean> {
   const said = [...operator.asked, ...operator.said];
   return (
-    (await database.read.matrixInbox.count({ where: { eventId: { in: said } } })) === said.length
+    (await database.read.matrixInbox.count({
+      where: { eventId: { in: said }, state: { not: 'pending' } },
+    })) === said.length
   );
 }
 
