@@ -242,9 +242,8 @@ describe.skipIf(noSshd)(`at most once${noSshd ? ' (skipped: sshd is not installe
     const running = quick.run(wanted);
     await seen;
     server.signalSessions('SIGSTOP');
-    const stoppedAt = Date.now();
+    // The target says nothing any more, and the command would wait for ever: only the keepalive can end this.
     expect((await running).kind).toBe('connection_lost');
-    expect(Date.now() - stoppedAt).toBeLessThan(3_000);
     server.signalSessions('SIGKILL');
     writeFileSync(file('go-on'), '');
     expect(told(await quick.reattach(wanted))).toMatchObject({

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cleanBody } from './clean.ts';
 import { readIntent } from './intent.ts';
+import { cpuMs } from '../../../test/support/cpu-time.ts';
 
 const names = ['Nomos', '@nomos:example.org'];
 
@@ -58,9 +59,10 @@ describe('A5: cleaning never makes an approval', () => {
 });
 
 test('a megabyte of quotation is cleaned in no time', () => {
-  const started = performance.now();
-  for (const piece of ['> yes\n', '<mx-reply>', ' * ', '\n', '> ']) {
-    cleanBody(piece.repeat(1_048_576 / piece.length), names);
-  }
-  expect(performance.now() - started).toBeLessThan(3000);
+  const spent = cpuMs(() => {
+    for (const piece of ['> yes\n', '<mx-reply>', ' * ', '\n', '> ']) {
+      cleanBody(piece.repeat(1_048_576 / piece.length), names);
+    }
+  });
+  expect(spent).toBeLessThan(3000);
 });
