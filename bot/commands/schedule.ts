@@ -6,6 +6,8 @@ import {
   scheduleName,
   type Schedule,
 } from '../../core/tasks/schedules.ts';
+import { databaseNow } from '../../core/tasks/lock.ts';
+import { readWhen, WHEN_WORDS } from '../../core/tasks/when.ts';
 import { cardOf, type Card } from '../cards/card.ts';
 import { answerTo } from '../cards/replies.ts';
 import { list, para, rich, strong, type Rich } from '../cards/rich.ts';
@@ -15,10 +17,7 @@ import { roleCovers } from '../../core/operators.ts';
 import type { Unit } from '../../core/db/database.ts';
 import { CommandError, type Command } from './command.ts';
 
-const WAYS =
-  'Write !schedule "0 7 * * *" check the fleet, or !schedule pause, resume or delete and an id.';
-/** The five fields of a cron line in quotes, then what is to be done. */
-const NEW = /^["“”„']\s*([^"“”„']+?)\s*["“”„']\s+(\S[\s\S]*)$/u;
+const WAYS = `${WHEN_WORDS}. With an id: !schedule pause, resume or delete.`;
 const CHANGE = /^(pause|resume|delete)\s+(\S+)$/i;
 
 /** `!schedule`: tasks for later, or repeated (T14). */
@@ -27,12 +26,12 @@ export const scheduleCommand: Command = {
   takes: [
     {
       name: 'what',
-      what: '"cron line" and what to do; or pause, resume or delete and an id; nothing lists them',
+      what: 'when (“in 2h”, “at 18:30”, “at 2026-12-01 07:00”, "0 7 * * *") and what to do; or pause, resume or delete and an id; nothing lists them',
       required: false,
       rest: true,
     },
   ],
-  does: 'Starts a task again and again, at the times of a cron line; in a task’s room each run is a turn there.',
+  does: 'Starts a task later, or again and again at the times of a cron line; in a task’s room each run is a turn there.',
   needs: 'viewer',
   async run({ context, args, taskIfAny }) {
     const { unit, operator, view } = context;
@@ -46,13 +45,13 @@ export const scheduleCommand: Command = {
       const [, verb = '', id = ''] = change;
       return changed(unit, verb.toLowerCase(), await named(unit, id), operator.userId, view);
     }
-    const [, cron, prompt] = NEW.exec(what) ?? [];
-    if (cron === undefined || prompt === undefined) {
-      throw new CommandError('I do not understand when, or what.', WAYS);
-    }
+    const { when, prompt } = readWhen(what, {
+      now: await databaseNow(unit),
+      timeZone: view.timeZone,
+    });
     const session = await taskIfAny();
     const schedule = await addSchedule(unit, {
-      cron,
+      when,
       timezone: view.timeZone,
       prompt,
       by: operator.userId,
@@ -83,7 +82,7 @@ async function changed(
     return answerTo(rich`🗑 Deleted: ${label(schedule.prompt)}`);
   }
   const now = await pauseSchedule(unit, schedule, verb === 'pause', by);
-  return answerTo(rich`${line(now, view)}`);
+  return answerTo(rich`${verb === 'pause' ? '⏸️' : '⏰'} ${line(now, view)}`);
 }
 
 async function named(unit: Unit, id: string): Promise<Schedule> {
@@ -100,19 +99,31 @@ async function named(unit: Unit, id: string): Promise<Schedule> {
 }
 
 function line(schedule: Schedule, view: View): Rich {
-  const when = schedule.paused ? 'paused' : `next ${moment(schedule.nextAt, schedule.timezone)}`;
+  const { cron, timezone, nextAt } = schedule;
   const where = schedule.sessionId === null ? '' : ' · as a turn of its task';
-  const last = schedule.lastAt === null ? '' : ` · last ${moment(schedule.lastAt, view.timeZone)}`;
-  return rich`${slug(scheduleName(schedule))} ${label(schedule.prompt)} · ${slug(schedule.cron)} ${schedule.timezone} · ${when}${last}${where} · by ${nameOf(schedule.createdBy)}`;
+  const last = schedule.lastAt === null ? '' : ` · last ${moment(schedule.lastAt, timezone, view)}`;
+  const next = moment(nextAt, timezone, view);
+  const when =
+    cron === null
+      ? rich`once, ${next} ${timezone}${schedule.paused ? ', paused' : ''}`
+      : rich`${slug(cron)} ${timezone} · ${schedule.paused ? 'paused' : `next ${next}`}`;
+  return rich`${slug(scheduleName(schedule))} ${label(schedule.prompt)} · ${when}${last}${where} · by ${nameOf(schedule.createdBy)}`;
 }
 
-function moment(at: Date, timeZone: string): string {
-  return new Intl.DateTimeFormat('en-GB', {
-    timeZone,
-    weekday: 'short',
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-  }).format(at);
+/** `Tue, 1 Dec, 07:00`; with the year if it is another than now. */
+function moment(at: Date, timeZone: string, { now }: View): string {
+  const shown = (options: Intl.DateTimeFormatOptions, time: Date): string =>
+    new Intl.DateTimeFormat('en-GB', { timeZone, ...options }).format(time);
+  const year = shown({ year: 'numeric' }, at);
+  return shown(
+    {
+      weekday: 'short',
+      day: 'numeric',
+      month: 'short',
+      ...(year === shown({ year: 'numeric' }, now) ? {} : { year: 'numeric' }),
+      hour: '2-digit',
+      minute: '2-digit',
+    },
+    at,
+  );
 }

@@ -7,6 +7,7 @@ import { databaseNow } from './lock.ts';
 import { receiveMessage } from './messages.ts';
 import { openTask } from './open.ts';
 import { openTurn } from './turns.ts';
+import { checked, type When } from './when.ts';
 
 /** A schedule as its row has it. */
 export type Schedule = Awaited<ReturnType<Unit['db']['schedule']['findUniqueOrThrow']>>;
@@ -40,26 +41,21 @@ export function nextRun(cron: string, timezone: string, after: Date): Date {
 
 /**
  * Sets a task for later or repeated (T14). With `sessionId` each run is a turn of that task, else a task of its own. Throws
- * `schedule_invalid` for a cron line that is none, has no next run, or comes round more often than every 5 minutes.
+ * `schedule_invalid` for a cron line that is none, has no next run, or comes round more often than every 5 minutes, and for a
+ * single time that has passed.
  */
 export async function addSchedule(
   unit: Unit,
   args: {
-    cron: string;
+    when: When;
     timezone: string;
     prompt: string;
     by: string;
     sessionId?: SessionId | undefined;
   },
 ): Promise<Schedule> {
-  const now = await databaseNow(unit);
-  const nextAt = nextRun(args.cron, args.timezone, now);
-  const second = nextRun(args.cron, args.timezone, nextAt);
-  if (second.getTime() - nextAt.getTime() < LEAST_GAP_MS) {
-    throw new NomosError('schedule_invalid', 'operator', `“${args.cron}” comes round too often.`, {
-      hint: 'At least 5 minutes must lie between two runs.',
-    });
-  }
+  const { when, timezone } = args;
+  const nextAt = firstRun(when, timezone, await databaseNow(unit));
   if ((await unit.db.schedule.count()) >= MOST_SCHEDULES) {
     throw new NomosError(
       'schedule_invalid',
@@ -71,8 +67,8 @@ export async function addSchedule(
   const schedule = await unit.db.schedule.create({
     data: {
       id: newId(),
-      cron: args.cron,
-      timezone: args.timezone,
+      cron: when.kind === 'cron' ? when.cron : null,
+      timezone,
       prompt: args.prompt,
       sessionId: args.sessionId ?? null,
       createdBy: args.by,
@@ -84,21 +80,38 @@ export async function addSchedule(
     action: 'schedule.added',
     subject: schedule.id,
     ...(args.sessionId === undefined ? {} : { sessionId: args.sessionId }),
-    data: { cron: args.cron, timezone: args.timezone },
+    data: when.kind === 'cron' ? { cron: when.cron, timezone } : { at: nextAt.toISOString() },
   });
   return schedule;
 }
 
-/** Pauses a schedule or lets it go on; what fell into the pause is not made up for. */
+function firstRun(when: When, timezone: string, now: Date): Date {
+  if (when.kind === 'once') {
+    checked(when.at, when.at.toISOString(), now);
+    return when.at;
+  }
+  const { cron } = when;
+  const nextAt = nextRun(cron, timezone, now);
+  const second = nextRun(cron, timezone, nextAt);
+  if (second.getTime() - nextAt.getTime() < LEAST_GAP_MS) {
+    throw new NomosError('schedule_invalid', 'operator', `“${cron}” comes round too often.`, {
+      hint: 'At least 5 minutes must lie between two runs.',
+    });
+  }
+  return nextAt;
+}
+
+/**
+ * Pauses a schedule or lets it go on; what fell into the pause is not made up for. Throws `schedule_invalid` for a single
+ * time that has passed meanwhile.
+ */
 export async function pauseSchedule(
   unit: Unit,
   schedule: Schedule,
   paused: boolean,
   by: string,
 ): Promise<Schedule> {
-  const nextAt = paused
-    ? schedule.nextAt
-    : nextRun(schedule.cron, schedule.timezone, await databaseNow(unit));
+  const nextAt = paused ? schedule.nextAt : await nextAfterPause(unit, schedule);
   const changed = await unit.db.schedule.update({
     where: { id: schedule.id },
     data: { paused, nextAt },
@@ -111,6 +124,19 @@ export async function pauseSchedule(
   return changed;
 }
 
+async function nextAfterPause(unit: Unit, schedule: Schedule): Promise<Date> {
+  const now = await databaseNow(unit);
+  if (schedule.cron !== null) return nextRun(schedule.cron, schedule.timezone, now);
+  // One that was not paused may just be due: to let it go on must not refuse it.
+  if (!schedule.paused || schedule.nextAt.getTime() > now.getTime()) return schedule.nextAt;
+  throw new NomosError(
+    'schedule_invalid',
+    'operator',
+    'Its time has passed while it was paused, so it did not run.',
+    { hint: 'Delete it, and set it for another time.' },
+  );
+}
+
 /** Deletes a schedule. What it started stays. */
 export async function deleteSchedule(unit: Unit, schedule: Schedule, by: string): Promise<void> {
   await unit.db.schedule.delete({ where: { id: schedule.id } });
@@ -118,8 +144,9 @@ export async function deleteSchedule(unit: Unit, schedule: Schedule, by: string)
 }
 
 /**
- * Starts what is due, by the database's clock. The run and the time of the next one commit together, so each time starts
- * once, however many processes look; times that passed while nobody looked start once in all. What somebody made who is no
+ * Starts what is due, by the database's clock. The run and the time of the next one (or the end of a schedule for one time)
+ * commit together, so each time starts once, however many processes look; times that passed while nobody looked start once in
+ * all. What somebody made who is no
  * operator any more is paused instead (Z1). Returns how many started.
  */
 export async function runDueSchedules(
@@ -160,15 +187,10 @@ async function runOne(
     : schedule.sessionId !== null && (session === null || session.archivedAt !== null)
       ? 'its task is archived or gone'
       : undefined;
-  await unit.db.schedule.update({
-    where: { id },
-    data: {
-      lastAt: now,
-      nextAt: nextRun(schedule.cron, schedule.timezone, now),
-      ...(obstacle === undefined ? {} : { paused: true }),
-    },
-  });
+  const { cron, timezone } = schedule;
+  const next = cron === null ? {} : { nextAt: nextRun(cron, timezone, now) };
   if (obstacle !== undefined) {
+    await unit.db.schedule.update({ where: { id }, data: { ...next, lastAt: now, paused: true } });
     unit.audit({
       actor: 'system',
       action: 'schedule.paused',
@@ -177,6 +199,8 @@ async function runOne(
     });
     return false;
   }
+  if (cron === null) await unit.db.schedule.delete({ where: { id } });
+  else await unit.db.schedule.update({ where: { id }, data: { ...next, lastAt: now } });
   const { prompt: text, createdBy: by } = schedule;
   if (session === null) await openTask(unit, { by, text, origin: { kind: 'schedule' } });
   else {
@@ -184,5 +208,12 @@ async function runOne(
     const turnId = await openTurn(unit, { sessionId, cause: 'schedule' });
     await receiveMessage(unit, { sessionId, turnId, text, sender: by });
   }
+  unit.audit({
+    actor: 'system',
+    action: 'schedule.ran',
+    subject: id,
+    ...(session === null ? {} : { sessionId: asId<SessionId>(session.id) }),
+    data: { by, last: cron === null },
+  });
   return true;
 }

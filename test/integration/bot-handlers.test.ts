@@ -686,6 +686,13 @@ describe('C12: commands', () => {
     expect(await said(LOBBY, `!schedule pause ${id}`)).toContain('There is no schedule');
     expect(await said(LOBBY, '!schedule tomorrow do it')).toContain('Write !schedule "0 7 * * *"');
     expect(await said(LOBBY, '!schedule "at seven" do it')).toContain('Five fields');
+    expect(await said(LOBBY, '!schedule at 2020-01-01 07:00 do it')).toContain('has passed');
+    const once = await said(LOBBY, '!schedule in 2h check web-1');
+    expect(once).toMatch(/check web-1 · once, \w+,? \d+ \w+.* UTC · by/);
+    const onceId = /[0-9a-f]{6}/.exec(once)?.[0] ?? '';
+    expect(await said(LOBBY, `!schedule pause ${onceId}`)).toMatch(/⏸️.*UTC, paused/);
+    expect(await said(LOBBY, `!schedule resume ${onceId}`)).toMatch(/⏰.*UTC · by/);
+    expect(await said(LOBBY, `!schedule delete ${onceId}`)).toContain('Deleted: check web-1');
   });
 
   it('K12: !review counts calls by tool, names what was repeated, failed or held the task up, and what to do better', async () => {

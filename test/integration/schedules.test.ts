@@ -19,7 +19,7 @@ async function daily(
 ): Promise<Schedule> {
   return world.database.write(async (unit) =>
     addSchedule(unit, {
-      cron: '0 7 * * *',
+      when: { kind: 'cron', cron: '0 7 * * *' },
       timezone: 'Europe/Berlin',
       prompt: 'check the fleet',
       by: BY,
@@ -109,6 +109,74 @@ test('T14: a paused schedule does not run and makes up for nothing; a deleted on
   expect(await world.database.read.schedule.count()).toBe(0);
 });
 
+test('T14: a task for one time runs once at its time, however many processes look and after a restart, and is gone then', async () => {
+  await using world = await CoreWorld.open();
+  const at = new Date(Date.now() + 3_600_000);
+  const schedule = await world.database.write(async (unit) =>
+    addSchedule(unit, {
+      when: { kind: 'once', at },
+      timezone: 'Europe/Berlin',
+      prompt: 'renew the certificate',
+      by: BY,
+    }),
+  );
+  expect(schedule).toMatchObject({ cron: null, nextAt: at, paused: false });
+  expect(await runDueSchedules(world.database, anyone)).toBe(0);
+  // Its time passes while nothing runs; then two processes come up.
+  await longAgo(world, schedule.id);
+  const started = await Promise.all(
+    [1, 2, 3, 4].map(() => runDueSchedules(world.database, anyone)),
+  );
+  expect(started.reduce((sum, one) => sum + one, 0)).toBe(1);
+  expect(await world.database.read.schedule.count()).toBe(0);
+  const sessions = await world.database.read.session.findMany({ include: { messages: true } });
+  expect(sessions.map(({ messages }) => messages.map(({ text }) => text))).toEqual([
+    ['renew the certificate'],
+  ]);
+  expect(
+    await world.database.read.auditEntry.findMany({
+      where: { subject: schedule.id },
+      orderBy: { id: 'asc' },
+      select: { action: true },
+    }),
+  ).toEqual([{ action: 'schedule.added' }, { action: 'schedule.ran' }]);
+});
+
+test('T14: one time that passed during a pause does not run, and cannot be resumed; one that is still ahead can', async () => {
+  await using world = await CoreWorld.open();
+  const add = async (): Promise<Schedule> =>
+    world.database.write(async (unit) =>
+      addSchedule(unit, {
+        when: { kind: 'once', at: new Date(Date.now() + 3_600_000) },
+        timezone: 'UTC',
+        prompt: 'x',
+        by: BY,
+      }),
+    );
+  const pause = async (schedule: Schedule, paused: boolean): Promise<Schedule> =>
+    world.database.write(async (unit) => pauseSchedule(unit, schedule, paused, BY));
+  const ahead = await add();
+  expect(await pause(await pause(ahead, true), false)).toMatchObject({
+    paused: false,
+    nextAt: ahead.nextAt,
+  });
+  const passed = await pause(await add(), true);
+  await longAgo(world, passed.id);
+  expect(await runDueSchedules(world.database, anyone)).toBe(0);
+  const now = await world.database.read.schedule.findUniqueOrThrow({ where: { id: passed.id } });
+  await expect(pause(now, false)).rejects.toThrow(/has passed while it was paused/);
+  await expect(
+    world.database.write(async (unit) =>
+      addSchedule(unit, {
+        when: { kind: 'once', at: new Date(Date.now() - 1_000) },
+        timezone: 'UTC',
+        prompt: 'x',
+        by: BY,
+      }),
+    ),
+  ).rejects.toThrow(/has passed/);
+});
+
 test.each([
   ['every day', /“every day” is no cron line/],
   ['99 7 * * *', /is no cron line/],
@@ -117,7 +185,12 @@ test.each([
   await using world = await CoreWorld.open();
   await expect(
     world.database.write(async (unit) =>
-      addSchedule(unit, { cron, timezone: 'UTC', prompt: 'x', by: BY }),
+      addSchedule(unit, {
+        when: { kind: 'cron', cron },
+        timezone: 'UTC',
+        prompt: 'x',
+        by: BY,
+      }),
     ),
   ).rejects.toThrow(why);
 });
