@@ -4,13 +4,15 @@ import type { Intent } from '../../core/approvals/words/intent.ts';
 import type { Session } from '../../core/db/rows.ts';
 import { asId, type SessionId, type TurnId } from '../../core/ids.ts';
 import { lockSession } from '../../core/tasks/lock.ts';
+import { proposePlan } from '../../core/tasks/plan.ts';
+import { setGoing } from '../../core/tasks/reopen.ts';
 import type { HandlerContext } from './context.ts';
 import { giveWord } from './verdict.ts';
 import type { WordsOutcome } from './words.ts';
 
 /**
- * "Proceed" where nothing waits: if the turn's last pass proposed a plan in words, that plan is approved as by a tap on its card,
- * with an approval of its own on record (A11, A8). To anything else a "yes" is a message like any other.
+ * "Proceed" where nothing waits: if the turn's last pass proposed a plan, or told one in words and asked whether to begin, that plan is
+ * approved as by a tap on its card, with an approval of its own on record (A11, A8). To anything else a "yes" is a message like any other.
  */
 export async function assentToWords(
   context: HandlerContext,
@@ -22,12 +24,16 @@ export async function assentToWords(
   if (!intent.assent || !intent.bare || context.operator.role === 'viewer') return 'for_agent';
   const { unit } = context;
   const sessionId = asId<SessionId>(session.id);
-  await lockSession(unit, sessionId);
+  const locked = await lockSession(unit, sessionId);
+  if (locked.archivedAt !== null) return 'for_agent';
   const plan = await spokenPlan(unit.db, sessionId, turnId);
   if (plan === null) return 'for_agent';
   const words = ['plan', ...plan.steps.flatMap(({ title, detail }) => [title, detail ?? ''])];
   if (whichFit(intent.reference, [words.join(' ')]).length === 0) return 'for_agent';
-  const { approvalId } = await requestPlanApproval(unit, plan, plan.steps);
+  // A task without a goal ended with the answer that told the plan (T9); the word for it opens it again.
+  await setGoing(unit, locked);
+  const steps = plan.worded ? await proposePlan(unit, sessionId, plan.steps) : plan.steps;
+  const { approvalId } = await requestPlanApproval(unit, plan, steps);
   const approval = await unit.db.approval.findUniqueOrThrow({ where: { id: approvalId } });
   await giveWord(context, approval, {
     verdict: 'approve',

@@ -6,6 +6,7 @@ import type { ApprovalId, PassId, SessionId, TurnId } from '../ids.ts';
 import { taskGrant } from '../policy/grants.ts';
 import { isPaused } from '../policy/pause.ts';
 import { requestApproval } from './request.ts';
+import { wordedPlan, type WordedStep } from './worded-plan.ts';
 
 const planShape = z.strictObject({
   version: z.literal(1),
@@ -102,45 +103,50 @@ export async function cancelPlanOffers(
 }
 
 /** A plan that an operator may assent to although no card of it waits. */
-export interface SpokenPlan extends PlanPlace {
-  steps: PlanStep[];
-}
+export type SpokenPlan = PlanPlace & { passId: PassId } & (
+    | {
+        /** Steps that `propose_plan` stored and that are still to be done. */ worded: false;
+        steps: PlanStep[];
+      }
+    | {
+        /** Steps that stand only in the answer's words, to be stored when they are approved. */ worded: true;
+        steps: WordedStep[];
+      }
+  );
 
 /**
- * The plan that a "proceed" is about where nothing waits (A11): the last pass of its turn ended in words after it had
- * proposed the plan that is still the task's, and steps of it are to be done. Null for anything else, so that a "yes" to any
- * other answer is a message and no more.
+ * The plan that a "proceed" is about where nothing waits (A11): the last pass of the turn (without one: of the task) ended in words
+ * after it had proposed the plan that is still the task's, or its words themselves tell a plan and ask whether to begin. Null for
+ * anything else, so that a "yes" to any other answer is a message and no more.
  */
 export async function spokenPlan(
   db: Reader,
   sessionId: SessionId,
   turnId?: TurnId,
 ): Promise<SpokenPlan | null> {
+  const last = await db.pass.findFirst({
+    where: { sessionId, startedAt: { not: null }, ...(turnId === undefined ? {} : { turnId }) },
+    orderBy: [{ startedAt: 'desc' }, { seq: 'desc' }],
+    select: { id: true, turnId: true, state: true, answer: true },
+  });
+  if (last?.state !== 'done' || last.answer === null || last.answer === '') return null;
+  const busy = await db.pass.count({
+    where: { turnId: last.turnId, state: { in: ['queued', 'running'] } },
+  });
+  if (busy > 0) return null;
+  const place = { sessionId, turnId: last.turnId as TurnId, passId: last.id as PassId };
   const call = await db.toolCall.findFirst({
     where: { sessionId, name: 'propose_plan', state: 'done' },
     orderBy: { seq: 'desc' },
-    select: { passId: true, turnId: true },
+    select: { passId: true },
   });
-  if (call === null || (turnId !== undefined && call.turnId !== turnId)) return null;
-  const last = await db.pass.findFirst({
-    where: { turnId: call.turnId, startedAt: { not: null } },
-    orderBy: { seq: 'desc' },
-    select: { id: true, state: true, answer: true },
-  });
-  if (last?.id !== call.passId || last.state !== 'done' || (last.answer ?? '') === '') return null;
-  const busy = await db.pass.count({
-    where: { turnId: call.turnId, state: { in: ['queued', 'running'] } },
-  });
-  if (busy > 0) return null;
-  const steps = await db.planStep.findMany({
-    where: { sessionId, status: 'pending' },
-    orderBy: { seq: 'asc' },
-  });
-  if (steps.length === 0) return null;
-  return {
-    sessionId,
-    turnId: call.turnId as TurnId,
-    passId: call.passId as PassId,
-    steps,
-  };
+  if (call?.passId === last.id) {
+    const steps = await db.planStep.findMany({
+      where: { sessionId, status: 'pending' },
+      orderBy: { seq: 'asc' },
+    });
+    return steps.length === 0 ? null : { ...place, steps, worded: false };
+  }
+  const steps = wordedPlan(last.answer);
+  return steps === null ? null : { ...place, steps, worded: true };
 }

@@ -2,6 +2,7 @@ import type { Unit } from '../db/database.ts';
 import { NomosError } from '../errors.ts';
 import { newId, type MatrixEventId, type MessageId, type SessionId, type TurnId } from '../ids.ts';
 import { lockSession } from './lock.ts';
+import { setGoing } from './reopen.ts';
 import { refreshStatus } from './status.ts';
 import { queuePass, type PassCause } from './turns.ts';
 
@@ -39,27 +40,8 @@ export async function receiveMessage(
       eventId: args.eventId ?? null,
     },
   });
-  await unit.db.session.update({
-    where: { id: args.sessionId },
-    data: {
-      lastActivityAt: new Date(),
-      pausedReason: null,
-      failedResumes: 0,
-      nudgedAt: null,
-      ...(session.endedAt === null
-        ? {}
-        : { endedAt: null, outcome: null, summary: null, status: 'active' }),
-    },
-  });
   unit.emit({ type: 'message.received', sessionId: args.sessionId, refId: messageId });
-  if (session.endedAt !== null) {
-    unit.emit({
-      type: 'session.changed',
-      sessionId: args.sessionId,
-      refId: args.sessionId,
-      data: { what: 'status', from: session.status, to: 'active' },
-    });
-  }
+  await setGoing(unit, session);
   await queuePass(unit, { sessionId: args.sessionId, turnId: args.turnId, cause: 'message' });
   await refreshStatus(unit, args.sessionId);
   return { messageId };

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { cardKey } from '../../bot/projector/keys.ts';
 import { decide } from '../../core/approvals/decide.ts';
 import { expireDueApprovals } from '../../core/approvals/expire.ts';
-import { offerPlan } from '../../core/approvals/plan.ts';
+import { coveredSteps, offerPlan } from '../../core/approvals/plan.ts';
 import type { Approval } from '../../core/db/rows.ts';
 import { requestExecution } from '../../core/executions/request.ts';
 import {
@@ -14,6 +14,7 @@ import {
   type TurnId,
 } from '../../core/ids.ts';
 import { setPaused } from '../../core/policy/pause.ts';
+import { completeTask } from '../../core/tasks/complete.ts';
 import { proposePlan } from '../../core/tasks/plan.ts';
 import { agentBench, type AgentBench } from '../support/agent-bench.ts';
 import { ANN, EVE, type BotWorld } from '../support/bot-world.ts';
@@ -347,6 +348,80 @@ describe('A11: the plan’s card', () => {
       where: { turnId: place.turnId, state: 'queued', cause: 'decision' },
     });
     expect(pass).toBe(1);
+  });
+
+  const IN_WORDS = [
+    'nginx on web-1 is down: its log volume is full. This is what I would do:',
+    '1. Stop nginx\n2. Move the old logs to /srv/old\n3. Start nginx',
+    'Shall I proceed?',
+  ].join('\n\n');
+
+  it.each([true, false])(
+    'A11: “proceed” to a plan that stands only in the answer (in its thread: %s) opens the grant, with the steps on record, and the agent acts',
+    async (inThread) => {
+      const place = await task();
+      await endWith(place, IN_WORDS);
+      // As a task without a goal ends with its answer (T9): the word for its plan opens it again.
+      await world.write((unit) =>
+        completeTask(unit, {
+          sessionId: place.sessionId,
+          outcome: 'success',
+          summary: 'Told a plan.',
+          by: 'system',
+        }),
+      );
+      await world.say(place.roomId, 'yes, go ahead', inThread ? { thread: place.root } : {});
+      const record = await world.database.read.approval.findFirstOrThrow({
+        where: { sessionId: place.sessionId },
+      });
+      expect(record).toMatchObject({
+        kind: 'plan',
+        status: 'approved',
+        decidedBy: ANN,
+        decidedMeans: 'word',
+        decidedWords: 'yes, go ahead',
+      });
+      expect(coveredSteps(record).map(({ title }) => title)).toEqual([
+        'Stop nginx',
+        'Move the old logs to /srv/old',
+        'Start nginx',
+      ]);
+      expect(await grants(place.sessionId)).toBe(1);
+      expect(
+        await world.database.read.planStep.count({
+          where: { sessionId: place.sessionId, status: 'pending' },
+        }),
+      ).toBe(3);
+      const session = await world.database.read.session.findUniqueOrThrow({
+        where: { id: place.sessionId },
+      });
+      expect(session).toMatchObject({ endedAt: null, outcome: null });
+      const note = await world.database.read.message.findFirstOrThrow({
+        where: { turnId: place.turnId, role: 'note' },
+      });
+      expect(note.text).toMatch(/APPROVED the plan .*Their words: "yes, go ahead"\. Act now/);
+      expect(
+        await world.database.read.pass.count({
+          where: { turnId: place.turnId, state: 'queued', cause: 'decision' },
+        }),
+      ).toBe(1);
+      // Once: a second word finds nothing more to approve.
+      await world.say(place.roomId, 'yes', { thread: place.root });
+      expect(
+        await world.database.read.approval.count({ where: { sessionId: place.sessionId } }),
+      ).toBe(1);
+    },
+  );
+
+  it('A5, A11: less than assent to a plan in words, or a yes to another answer, opens nothing', async () => {
+    const place = await task();
+    await endWith(place, IN_WORDS);
+    await world.say(place.roomId, 'proceed with the first one only', { thread: place.root });
+    expect(await grants(place.sessionId)).toBe(0);
+    const other = await task();
+    await endWith(other, 'I found:\n\n1. a full disk\n2. a stopped nginx\n\nShall I look further?');
+    await world.say(other.roomId, 'yes', { thread: other.root });
+    expect(await grants(other.sessionId)).toBe(0);
   });
 
   it.each([
