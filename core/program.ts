@@ -107,6 +107,7 @@ export async function startProgram(
             languages: config.languages,
             mask,
             version: VERSION,
+            timeZone: config.timeZone,
             redisReady: () => jobs?.redisReady(),
           },
           config.api,

@@ -12,6 +12,7 @@ import { auditRoutes } from './routes/audit.ts';
 import { executionRoutes } from './routes/executions.ts';
 import { healthRoutes } from './routes/health.ts';
 import { questionRoutes } from './routes/questions.ts';
+import { scheduleRoutes } from './routes/schedules.ts';
 import { sessionChangeRoutes } from './routes/session-changes.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { settingsRoutes } from './routes/settings.ts';
@@ -23,6 +24,8 @@ export interface ApiDeps {
   languages: readonly Language[];
   mask: Mask;
   version: string;
+  /** IANA name of the zone in which schedules count unless they name another. */
+  timeZone: string;
   /** Whether Redis answers; undefined in a process that does not use it. */
   redisReady(): boolean | undefined;
 }
@@ -62,6 +65,7 @@ const ROUTES: ReadonlyArray<(router: Router, deps: ApiDeps) => void> = [
   questionRoutes,
   approvalRoutes,
   executionRoutes,
+  scheduleRoutes,
   settingsRoutes,
   auditRoutes,
 ];

@@ -12,13 +12,16 @@ export interface ApiState {
 const TOUCH_EVERY_MS = 60_000;
 
 /**
- * Lets in who shows a bearer token (H3). Failures are written to the audit log, and an address with ten of them in a
- * minute is refused for the rest of it, whatever it shows: at most ten entries a minute from one address.
+ * Lets in who shows a bearer token (H3). Failures are written to the audit log, and an address that showed ten wrong tokens in
+ * a minute is refused for the rest of it, whatever it shows. Requests that show nothing guess nothing: a browser on the same
+ * machine sends them by itself. They have a limit of their own, past which only they are refused. At most twenty entries a minute
+ * from one address.
  */
 export function authentication(database: Database): Middleware<ApiState> {
-  const failures = new FailureLimit();
+  const guesses = new FailureLimit();
+  const tokenless = new FailureLimit();
 
-  const refuse = async (ctx: Context, why: string): Promise<never> => {
+  const refuse = async (ctx: Context, why: string, failures = guesses): Promise<never> => {
     const { count, limited } = failures.add(ctx.ip);
     // It came in beside the others that used up the limit.
     if (limited) return refuseForNow(ctx, failures.waitMs(ctx.ip));
@@ -37,10 +40,10 @@ export function authentication(database: Database): Middleware<ApiState> {
   };
 
   return async function authenticate(ctx, next: Next) {
-    const waitMs = failures.waitMs(ctx.ip);
+    const waitMs = guesses.waitMs(ctx.ip);
     if (waitMs > 0) return refuseForNow(ctx, waitMs);
     const header = ctx.get('Authorization');
-    if (header === '') return refuse(ctx, 'There is no token in the request.');
+    if (header === '') return refuse(ctx, 'There is no token in the request.', tokenless);
     const presented = /^Bearer +(\S+)$/i.exec(header)?.[1];
     if (presented === undefined)
       return refuse(ctx, 'The Authorization header is not of the form "Bearer <token>".');

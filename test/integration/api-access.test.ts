@@ -19,6 +19,7 @@ const ROUTES = [
   ['POST', '/api/v1/sessions', 'operate'],
   ['GET', `/api/v1/sessions/${id}`, 'read'],
   ['GET', `/api/v1/sessions/${id}/digest`, 'read'],
+  ['GET', `/api/v1/sessions/${id}/review`, 'read'],
   ['POST', `/api/v1/sessions/${id}/message`, 'operate'],
   ['POST', `/api/v1/sessions/${id}/stop`, 'operate'],
   ['POST', `/api/v1/questions/${id}/answer`, 'operate'],
@@ -28,6 +29,10 @@ const ROUTES = [
   ['GET', `/api/v1/executions/${id}`, 'read'],
   ['GET', `/api/v1/executions/${id}/output`, 'read'],
   ['POST', `/api/v1/executions/${id}/cancel`, 'operate'],
+  ['GET', '/api/v1/schedules', 'read'],
+  ['POST', '/api/v1/schedules', 'operate'],
+  ['PUT', `/api/v1/schedules/${id}/paused`, 'operate'],
+  ['DELETE', `/api/v1/schedules/${id}`, 'operate'],
   ['GET', '/api/v1/version', 'read'],
   ['GET', '/api/v1/settings/pause', 'read'],
   ['PUT', '/api/v1/settings/pause', 'operate'],
@@ -183,6 +188,23 @@ describe('failed attempts', () => {
     });
     expect(spoofed.status).toBe(429);
     expect((await world.get('/healthz')).status).toBe(200);
+  });
+
+  it('H3: requests without any token are refused and limited as well, but close the door to no good token', async () => {
+    await using world = await ApiWorld.open();
+    const token = await world.token(['read']);
+    const answers = await Promise.all(
+      Array.from({ length: 25 }, () => world.get('/api/v1/sessions')),
+    );
+    expect(answers.filter((one) => one.status === 401)).toHaveLength(10);
+    expect(answers.filter((one) => one.status === 429)).toHaveLength(15);
+    expect((await world.get('/api/v1/sessions', token)).status).toBe(200);
+    // A wrong token is still heard, and counts for itself.
+    expect((await world.get('/api/v1/sessions', 'nomos_wrong')).status).toBe(401);
+    expect((await world.get('/api/v1/sessions', token)).status).toBe(200);
+    expect(
+      await world.core.database.read.auditEntry.count({ where: { action: 'api.refused' } }),
+    ).toBe(11);
   });
 
   it('H3: each failure stands in the audit log with its address, ten a minute at most, and never with what was shown', async () => {
@@ -429,6 +451,7 @@ describe('what nobody expected', () => {
         languages: ['en'],
         mask: (text) => text,
         version: '1',
+        timeZone: 'UTC',
         redisReady: () => undefined,
       },
       { host: '127.0.0.1', port: 0 },

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId, type SessionId } from '../../core/ids.ts';
 import { completeTask } from '../../core/tasks/complete.ts';
 import { addNote } from '../../core/tasks/messages.ts';
+import { queuePass } from '../../core/tasks/turns.ts';
 import { ApiWorld, KNOWN_SECRET } from '../support/api-world.ts';
 import { ann, bob, eve } from '../support/core-world.ts';
 
@@ -258,7 +259,38 @@ describe('one task', () => {
     });
   });
 
-  it.each(['', '/digest'])(
+  it('H1, K12: the review counts calls by tool, names what was repeated and failed, and what to do better, without secrets', async () => {
+    const task = await world.core.task('look again and again');
+    await world.core.database.write(async (unit) => {
+      const passId = await queuePass(unit, { ...task, cause: 'message' });
+      await unit.db.toolCall.createMany({
+        data: Array.from({ length: 5 }, (_, index) => ({
+          id: newId(),
+          sessionId: task.sessionId,
+          turnId: task.turnId,
+          passId,
+          callId: `call-${index}`,
+          name: 'run',
+          arguments: { target: `host:${index}`, command: `echo ${KNOWN_SECRET}` },
+          state: 'done' as const,
+          success: index > 2,
+          durationMs: 10,
+          result: 'x',
+        })),
+      });
+    });
+    const { status, body } = await world.get(`/api/v1/sessions/${task.sessionId}/review`, reader);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      status: 'active',
+      outcome: null,
+      calls: [{ tool: 'run', count: 5, failed: 3, meanMs: 10 }],
+      fanOut: [{ tool: 'run', what: 'echo [masked]', count: 5 }],
+      advice: [expect.stringContaining('was run 5 times'), 'run failed 3 times out of 5.'],
+    });
+  });
+
+  it.each(['', '/digest', '/review'])(
     'Z7: says 404 for a task that is not there, 400 for what is no id (%s)',
     async (rest) => {
       expect(await world.get(`/api/v1/sessions/${newId()}${rest}`, reader)).toMatchObject({

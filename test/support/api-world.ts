@@ -39,6 +39,7 @@ export class ApiWorld implements AsyncDisposable {
         languages: ['en'],
         mask: createMasker([KNOWN_SECRET]).mask,
         version: '9.8.7',
+        timeZone: 'Europe/Berlin',
         redisReady: () => options.redis,
       },
       { host: '127.0.0.1', port: 0 },

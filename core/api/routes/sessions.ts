@@ -5,6 +5,7 @@ import { SessionStatus } from '../../db/rows.ts';
 import { NotFoundError } from '../../errors.ts';
 import type { SessionId } from '../../ids.ts';
 import { taskDigest } from '../../tasks/digest.ts';
+import { reviewTask } from '../../tasks/review.ts';
 import type { ApiDeps } from '../app.ts';
 import { needsScope } from '../auth.ts';
 import { readId, readQuery } from '../body.ts';
@@ -25,7 +26,7 @@ const messagesQuery = z.strictObject({
   before: count({ min: 1, max: Number.MAX_SAFE_INTEGER }).optional(),
 });
 
-/** Tasks: the list, one with its messages, and its digest (H1). */
+/** Tasks: the list, one with its messages, its digest and its review (H1, K12). */
 export function sessionRoutes(router: Router, deps: ApiDeps): void {
   const db = deps.database.read;
 
@@ -40,6 +41,10 @@ export function sessionRoutes(router: Router, deps: ApiDeps): void {
 
   router.get('/api/v1/sessions/:id/digest', needsScope('read'), async (ctx) => {
     ctx.body = await taskDigest(db, readId<SessionId>(ctx.params['id'], 'task'));
+  });
+
+  router.get('/api/v1/sessions/:id/review', needsScope('read'), async (ctx) => {
+    ctx.body = await reviewTask(db, readId<SessionId>(ctx.params['id'], 'task'));
   });
 }
 
