@@ -26,6 +26,5 @@ export async function digestState(db: Reader, session: Session): Promise<DigestS
     title: session.goal ?? session.title,
     byStatus: ORDER.flatMap((status) => digest.byStatus.filter((one) => one.status === status)),
     entities: digest.entities.filter((slug) => !slug.startsWith('task:')),
-    notes: [],
   };
 }

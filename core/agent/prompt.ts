@@ -18,7 +18,7 @@ const GUIDANCE = `# What you read
 - Permission is not yours to ask for in words: call run, and the operator gets a card to decide on. ask_operator is for what only a person can know or choose.
 - More than one step: set_goal, then propose_plan with every step, then update_plan_step as you go. A question that reads can answer needs neither.
 - A plan that changes something goes to the operator as a card: its answer says whether it waits. While it waits, end your answer with what you propose. Once it is approved, act at once and go to its end.
-- A task with a goal ends by complete_task and in no other way. Check first that the goal is reached.
+- A task with a goal ends by complete_task and in no other way. Check first that the goal is reached, and write back what you found out or changed: update_entity_attributes for facts, create_relationship for how things hang together. The last step of a plan says so.
 
 # How to answer
 

@@ -1,7 +1,8 @@
 import type { Reader } from '../db/database.ts';
-import type { ExecutionStatus, SessionOutcome, SessionStatus } from '../db/rows.ts';
+import type { ExecutionStatus, Session, SessionOutcome, SessionStatus } from '../db/rows.ts';
 import { NotFoundError } from '../errors.ts';
-import type { SessionId } from '../ids.ts';
+import { asId, type SessionId } from '../ids.ts';
+import { NOT_WRITTEN_BACK, wroteBack } from './written-back.ts';
 
 /** What a task came to, worked out from its rows (C6): for the card and the API alike. */
 export interface Digest {
@@ -24,6 +25,8 @@ export interface Digest {
   tokensIn: number;
   tokensOut: number;
   cost: number;
+  /** What is to be remarked about how the task was done (K4). */
+  notes: string[];
 }
 
 /** Works out a task's digest. Throws `not_found`. */
@@ -92,5 +95,16 @@ export async function taskDigest(db: Reader, sessionId: SessionId): Promise<Dige
     tokensIn: passes._sum.tokensIn ?? 0,
     tokensOut: passes._sum.tokensOut ?? 0,
     cost: passes._sum.cost ?? 0,
+    notes: await remarks(db, session),
   };
+}
+
+// Only a task that the agent ended by complete_task was to write back: a question that was answered was not.
+async function remarks(db: Reader, session: Session): Promise<string[]> {
+  if (session.endedAt === null) return [];
+  const sessionId = asId<SessionId>(session.id);
+  const completed = await db.toolCall.count({
+    where: { sessionId, name: 'complete_task', state: 'done' },
+  });
+  return completed > 0 && !(await wroteBack(db, sessionId)) ? [NOT_WRITTEN_BACK] : [];
 }

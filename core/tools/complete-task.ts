@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { completeTask, readOutcome } from '../tasks/complete.ts';
+import { NOT_WRITTEN_BACK, wroteBack } from '../tasks/written-back.ts';
 import { defineTool } from './tool.ts';
 
-/** Ends the task (T10). */
+/** Ends the task (T10), and warns where nothing was written back (K4). */
 export const completeTaskTool = defineTool({
   name: 'complete_task',
   description:
@@ -21,9 +22,10 @@ export const completeTaskTool = defineTool({
       summary,
       by: 'agent',
     });
+    const warning = (await wroteBack(unit.db, sessionId)) ? {} : { warning: NOT_WRITTEN_BACK };
     return {
       ok: true,
-      value: { outcome: read, cancelled, still_running: stillRunning },
+      value: { outcome: read, cancelled, still_running: stillRunning, ...warning },
     };
   },
 });

@@ -1,5 +1,7 @@
 import { askOperatorTool } from './ask-operator.ts';
 import { completeTaskTool } from './complete-task.ts';
+import { createRelationshipTool } from './create-relationship.ts';
+import { explainTool } from './explain.ts';
 import { getBlastRadiusTool } from './get-blast-radius.ts';
 import { getEntityTool } from './get-entity.ts';
 import { getExecutionStatusTool } from './get-execution-status.ts';
@@ -12,6 +14,7 @@ import { ToolRegistry } from './registry.ts';
 import { requestExecutionTool } from './request-execution.ts';
 import { runTool } from './run.ts';
 import { setGoalTool } from './set-goal.ts';
+import { updateEntityAttributesTool } from './update-entity-attributes.ts';
 import { updatePlanStepTool } from './update-plan-step.ts';
 
 /** All tools of the agent, in the order in which the model sees them. */
@@ -19,6 +22,7 @@ export const agentTools = new ToolRegistry([
   listEntitiesTool,
   listLxcsTool,
   getEntityTool,
+  explainTool,
   getRelationsTool,
   getBlastRadiusTool,
   runTool,
@@ -28,6 +32,8 @@ export const agentTools = new ToolRegistry([
   setGoalTool,
   proposePlanTool,
   updatePlanStepTool,
+  updateEntityAttributesTool,
+  createRelationshipTool,
   askOperatorTool,
   completeTaskTool,
 ]);

@@ -128,3 +128,10 @@ test('L3: an unknown tool, broken JSON and no arguments are told apart', () => {
 test('L3: two tools of one name are a fault of the program', () => {
   expect(() => new ToolRegistry([tool, tool])).toThrow('same name');
 });
+
+test('L3: null means "not given", except among keys of the model\'s own choice', () => {
+  const open = { type: 'object', additionalProperties: {} };
+  expect(mend({ a: null, b: 1 }, open)).toEqual({ a: null, b: 1 });
+  const closed = { type: 'object', properties: {}, additionalProperties: false };
+  expect(mend({ a: null, b: 1 }, closed)).toEqual({ b: 1 });
+});

@@ -78,9 +78,11 @@ function mendObject(value: unknown, schema: Schema): unknown {
   if (!isRecord(given)) return value;
   const properties = isRecord(schema['properties']) ? schema['properties'] : {};
   const required = Array.isArray(schema['required']) ? schema['required'] : [];
+  // In an object with keys of the model's own choice a null says something.
+  const open = isRecord(schema['additionalProperties']);
   const mended: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(given)) {
-    if (item === null && !required.includes(key)) continue;
+    if (item === null && !required.includes(key) && !open) continue;
     const property = properties[key];
     mended[key] = isRecord(property) ? mend(item, property) : item;
   }

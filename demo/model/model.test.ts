@@ -160,7 +160,7 @@ test('what it does next follows from what it saw', async () => {
       stdout: 'active\n',
     }),
   ]);
-  expect(commands(up)).toEqual(['complete_task']);
+  expect(commands(up)).toEqual(['update_entity_attributes', 'complete_task']);
   expect(up.content).toBe('nginx on web-1 is active: nothing to restart.');
   const away = await ask([
     wish,

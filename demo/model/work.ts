@@ -63,9 +63,30 @@ export function complete(
   outcome: 'success' | 'partial' | 'failure',
   ...lines: ReadonlyArray<string | undefined>
 ): Reply {
-  const summary = lines.filter((line) => line !== undefined).join('\n');
-  return { text: summary, calls: [{ name: 'complete_task', args: { outcome, summary } }] };
+  return completeNoting([], outcome, ...lines);
 }
+
+/** Writes facts back to the fleet graph, then ends the task. */
+export function completeNoting(
+  facts: readonly WantedCall[],
+  outcome: 'success' | 'partial' | 'failure',
+  ...lines: ReadonlyArray<string | undefined>
+): Reply {
+  const summary = lines.filter((line) => line !== undefined).join('\n');
+  return {
+    text: summary,
+    calls: [...facts, { name: 'complete_task', args: { outcome, summary } }],
+  };
+}
+
+/** Writes one fact about an entity down. */
+export function fact(slug: string, key: string, value: string): WantedCall {
+  const name = key.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
+  return { name: 'update_entity_attributes', args: { slug, attributes: { [name]: value } } };
+}
+
+/** What the last step of a plan also does. */
+export const WRITE_BACK = 'and note it: update_entity_attributes';
 
 /** Names the task. */
 export function goal(text: string): WantedCall {

@@ -206,6 +206,8 @@ test('the main path: looks at the disks, finds nginx down, asks, restarts it, ch
     'completed host:web-1 systemctl restart nginx',
     'completed host:web-1 systemctl is-active nginx',
   ]);
+  const web = await bench.database.read.entity.findUniqueOrThrow({ where: { slug: 'host:web-1' } });
+  expect(web.attributes).toMatchObject({ nginx_state: 'active after a restart; it was failed' });
 });
 
 test('A9, A11: upgrades several containers, one after another under one ✅ on the plan, and tells what changed', async () => {

@@ -10,7 +10,19 @@ import {
   type Folder,
 } from '../outputs.ts';
 import { make, type Reply } from '../wire.ts';
-import { change, complete, goal, look, nameOf, plan, refusal, step } from '../work.ts';
+import {
+  change,
+  complete,
+  completeNoting,
+  fact,
+  goal,
+  look,
+  nameOf,
+  plan,
+  refusal,
+  step,
+  WRITE_BACK,
+} from '../work.ts';
 import type { Scenario } from './scenario.ts';
 
 const OLD = /\bold\b|20\d\d|\bunused\b|\bobsolete\b/;
@@ -145,7 +157,7 @@ function remove(job: Job, disk: FileSystem, folder: Folder, before: readonly Run
               title: `Delete ${folder.path}, ${folder.size}`,
               ...(says === undefined ? {} : { detail: `${readme}: ${says}`.slice(0, 900) }),
             },
-            { title: `Check the room on ${disk.mount}` },
+            { title: `Check the room on ${disk.mount}`, detail: WRITE_BACK },
           ),
           {
             name: 'update_plan_step',
@@ -166,7 +178,8 @@ function remove(job: Job, disk: FileSystem, folder: Folder, before: readonly Run
   const closing = step(job, 3, 'done');
   if (closing.length > 0) return make(...closing);
   const now = after.got.flatMap(fileSystems).find(({ mount }) => mount === disk.mount);
-  return complete(
+  return completeNoting(
+    [fact(target, 'last_cleanup', `${folder.path} (${folder.size}) was deleted`)],
     'success',
     `${folder.path} on ${nameOf(target)} is deleted (${folder.size}). ${disk.mount} went from ${disk.percent} % to ${now?.percent ?? '?'} %, with ${now?.free ?? '?'} free.`,
     says === undefined ? undefined : `${readme} in it said: ${says}`,

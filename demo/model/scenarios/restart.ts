@@ -4,12 +4,15 @@ import { make, say, type Reply } from '../wire.ts';
 import {
   change,
   complete,
+  completeNoting,
+  fact,
   goal,
   look,
   nameOf,
   plan,
   refusal,
   step,
+  WRITE_BACK,
   type Command,
 } from '../work.ts';
 import type { Scenario } from './scenario.ts';
@@ -52,7 +55,8 @@ export const restart: Scenario = {
       );
     }
     if (word === 'active' && job.says(/\b(?:if|when|unless)\b/)) {
-      return complete(
+      return completeNoting(
+        [fact(target, `${unit}_state`, 'active')],
         'success',
         `${unit} on ${nameOf(target)} is active: nothing to restart.`,
         ...diskReport(disks),
@@ -86,7 +90,7 @@ function mend(job: Job, { unit, target, word, state, disks }: Found): Reply {
               title: `Restart ${unit} on ${nameOf(target)}`,
               ...(cause === undefined ? {} : { detail: cause }),
             },
-            { title: `Check that ${unit} is active` },
+            { title: `Check that ${unit} is active`, detail: WRITE_BACK },
           ),
           {
             name: 'update_plan_step',
@@ -115,7 +119,8 @@ function mend(job: Job, { unit, target, word, state, disks }: Found): Reply {
   const end = now === 'active' ? 'done' : 'failed';
   const closing = step(job, 3, end, `${unit} is ${now}`);
   if (closing.length > 0) return make(...closing);
-  return complete(
+  return completeNoting(
+    [fact(target, `${unit}_state`, `${now} after a restart; it was ${word}`)],
     now === 'active' ? 'success' : 'failure',
     now === 'active'
       ? `${unit} on ${nameOf(target)} is active again; it was ${word}.`

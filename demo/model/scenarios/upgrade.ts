@@ -5,12 +5,15 @@ import { make, say, type Reply } from '../wire.ts';
 import {
   change,
   complete,
+  completeNoting,
+  fact,
   goal,
   look,
   nameOf,
   planToApprove,
   refusal,
   step,
+  WRITE_BACK,
   type Command,
 } from '../work.ts';
 import type { Scenario } from './scenario.ts';
@@ -93,7 +96,8 @@ function carryOut(job: Job, due: readonly Due[], unreadable: readonly Run[]): Re
   const lines = due.map(({ slug, packages }, index) =>
     resultLine(slug, packages, runs[index], left[index] ?? 0),
   );
-  return complete(
+  return completeNoting(
+    due.map(({ slug }, index) => fact(slug, 'upgrades_left', String(left[index] ?? 0))),
     clean && unreadable.length === 0 ? 'success' : 'partial',
     clean
       ? `${due.length} upgraded, nothing left to upgrade on them.`
@@ -110,7 +114,7 @@ function propose(due: readonly Due[]): Reply {
         title: `Upgrade ${packages.length} package${packages.length === 1 ? '' : 's'} on ${nameOf(slug)}`,
         detail: packages.map(({ name, from, to }) => `${name} ${from} → ${to}`).join(', '),
       })),
-      { title: 'Check that nothing is left to upgrade' },
+      { title: 'Check that nothing is left to upgrade', detail: WRITE_BACK },
     ),
   );
 }
