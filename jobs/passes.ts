@@ -2,6 +2,7 @@ import { PassHandedOver, PassLost } from '../core/agent/pass.ts';
 import type { Database } from '../core/db/database.ts';
 import { errorText } from '../core/errors.ts';
 import type { PassId, SessionId } from '../core/ids.ts';
+import { leases } from '../core/leases.ts';
 import { log } from '../core/log.ts';
 import { claimPass, endPass, MAX_PASS_ATTEMPTS, renewPassLease } from '../core/tasks/passes.ts';
 
@@ -16,7 +17,6 @@ export interface PassDeps {
   runPass: PassRunner;
 }
 
-const HEARTBEAT_MS = 10_000;
 /** How long an interrupted pass rests before it is taken up again, times how often it was begun. */
 const RETRY_MS = 2_000;
 
@@ -51,7 +51,7 @@ async function runClaimed(
       .catch((error: unknown) =>
         log.warn({ pass: passId, error: errorText(error) }, 'heartbeat failed'),
       );
-  }, HEARTBEAT_MS);
+  }, leases().heartbeatMs);
   const signal = AbortSignal.any([deps.shutdown, lost.signal]);
   try {
     await deps.runPass(passId, signal);

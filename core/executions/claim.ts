@@ -5,6 +5,7 @@ import { faultPoint } from '../faults.ts';
 import { resolveTarget, targetShape, TargetError, type ResolvedTarget } from '../graph/targets.ts';
 import { blastShape } from '../graph/blast-radius.ts';
 import type { ExecutionId, SessionId, TurnId } from '../ids.ts';
+import { leases } from '../leases.ts';
 import { roleCovers, type Role } from '../operators.ts';
 import { assess } from '../policy/assess.ts';
 import { grantStands } from '../policy/grants.ts';
@@ -19,9 +20,6 @@ import { wakeForEnd } from './finish.ts';
 import { commandHash, subjectHash } from './hash.ts';
 import { coveredHash } from './preview.ts';
 import { lockExecution, transition } from './states.ts';
-
-/** How long a claim holds without a heartbeat. Under the 60 s of R6, with room for one missed beat. */
-export const EXECUTION_LEASE_MS = 30_000;
 
 /** A worker has the row, or why not: somebody else has it, it waits for a person again, or it may not run any more. */
 export type ClaimResult =
@@ -67,7 +65,7 @@ export async function claimExecution(
     // By the database's clock, like everything that a grant's end is compared with (R14).
     await unit.db.$executeRaw`
       UPDATE executions SET started_at = clock_timestamp(),
-        lease_until = clock_timestamp() + ${EXECUTION_LEASE_MS} * interval '1 millisecond'
+        lease_until = clock_timestamp() + ${leases().leaseMs} * interval '1 millisecond'
       WHERE id = ${id}::uuid`;
     if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
     await faultPoint('execution.before_claim_commit');
@@ -84,7 +82,7 @@ export async function renewExecutionLease(
   owner: string,
 ): Promise<boolean> {
   const count = await database.read.$executeRaw`
-    UPDATE executions SET lease_until = clock_timestamp() + ${EXECUTION_LEASE_MS} * interval '1 millisecond'
+    UPDATE executions SET lease_until = clock_timestamp() + ${leases().leaseMs} * interval '1 millisecond'
     WHERE id = ${id}::uuid AND status = 'running' AND lease_owner = ${owner}`;
   return count > 0;
 }
@@ -97,7 +95,7 @@ export async function takeOverExecution(
 ): Promise<Execution | null> {
   const count = await database.read.$executeRaw`
     UPDATE executions SET lease_owner = ${owner},
-      lease_until = clock_timestamp() + ${EXECUTION_LEASE_MS} * interval '1 millisecond'
+      lease_until = clock_timestamp() + ${leases().leaseMs} * interval '1 millisecond'
     WHERE id = ${id}::uuid AND status = 'running' AND (lease_until IS NULL OR lease_until < clock_timestamp())`;
   return count > 0 ? database.read.execution.findUnique({ where: { id } }) : null;
 }

@@ -4,6 +4,7 @@ import type { EventFeed } from '../events/subscribe.ts';
 import { faultPoint } from '../faults.ts';
 import { targetShape } from '../graph/targets.ts';
 import type { ExecutionId } from '../ids.ts';
+import { leases } from '../leases.ts';
 import { log } from '../log.ts';
 import { claimExecution, renewExecutionLease, takeOverExecution } from './claim.ts';
 import { finishExecution, type Mask } from './finish.ts';
@@ -23,7 +24,6 @@ export interface RunDeps {
   shutdown: AbortSignal;
 }
 
-const HEARTBEAT_MS = 10_000;
 const REATTACH_FIRST_MS = 1_000;
 const REATTACH_LONGEST_MS = 30_000;
 /** How long after its time limit a change whose host stays away is still waited for. */
@@ -162,7 +162,7 @@ class Watch {
     this.#timer = setInterval(() => {
       // A database that is away for a moment is no reason to let go: the lease says when it is.
       beat().catch((error: unknown) => log.warn({ execution: id, error }, 'heartbeat failed'));
-    }, HEARTBEAT_MS);
+    }, leases().heartbeatMs);
   }
 
   stop(): void {

@@ -2,12 +2,11 @@ import type { Database, Unit } from '../db/database.ts';
 import type { Pass } from '../db/rows.ts';
 import { faultPoint } from '../faults.ts';
 import type { PassId, SessionId, TurnId } from '../ids.ts';
+import { leases } from '../leases.ts';
 import { lockSession } from './lock.ts';
 import { refreshStatus } from './status.ts';
 import { queuePass } from './turns.ts';
 
-/** How long a pass is held without a heartbeat. */
-export const PASS_LEASE_MS = 30_000;
 /** A pass that was begun so often and never ended takes its worker down: it is given up, and the operator is told. */
 export const MAX_PASS_ATTEMPTS = 5;
 
@@ -38,7 +37,7 @@ export async function claimPass(
       await unit.db.$executeRaw`
         UPDATE passes SET state = 'running', lease_owner = ${owner}, attempt = attempt + 1,
           started_at = coalesce(started_at, clock_timestamp()),
-          lease_until = clock_timestamp() + ${PASS_LEASE_MS} * interval '1 millisecond'
+          lease_until = clock_timestamp() + ${leases().leaseMs} * interval '1 millisecond'
         WHERE id = ${next.id}::uuid`;
       unit.emit({ type: 'pass.started', sessionId, refId: next.id });
       await refreshStatus(unit, sessionId);
@@ -74,7 +73,7 @@ export async function renewPassLease(
   owner: string,
 ): Promise<boolean> {
   const count = await database.read.$executeRaw`
-    UPDATE passes SET lease_until = clock_timestamp() + ${PASS_LEASE_MS} * interval '1 millisecond'
+    UPDATE passes SET lease_until = clock_timestamp() + ${leases().leaseMs} * interval '1 millisecond'
     WHERE id = ${passId}::uuid AND state = 'running' AND lease_owner = ${owner}`;
   return count > 0;
 }

@@ -1,5 +1,5 @@
 import type { Random } from './random.ts';
-import type { FaultWorld } from './world.ts';
+import { LEASE_MS, type FaultWorld } from './world.ts';
 
 /** The points of the code at which a process can be told to end itself, with how often they may be passed before. */
 export const KILL_POINTS: ReadonlyArray<readonly [point: string, passings: number]> = [
@@ -50,6 +50,7 @@ export function chooseFault(random: Random, world: FaultWorld): Fault {
     [rooms ? 18 : 0, 'kill bot at'],
     [8, 'kill now'],
     [4, 'freeze'],
+    [world.processes.length > 1 ? 10 : 2, 'freeze long'],
     [14, 'cut database'],
     [3, 'crash database'],
     [10, 'flush redis'],
@@ -83,6 +84,18 @@ export function chooseFault(random: Random, world: FaultWorld): Fault {
           victim.signal('SIGCONT');
         },
       };
+    case 'freeze long': {
+      // Its leases end, others take over, and then it wakes up and goes on where it was.
+      const forMs = LEASE_MS + random.int(5, 40) * 100;
+      return {
+        name: `freeze ${victim.name} longer than a lease, ${forMs} ms`,
+        async inject() {
+          victim.signal('SIGSTOP');
+          await pause(forMs);
+          victim.signal('SIGCONT');
+        },
+      };
+    }
     case 'cut database':
       return {
         name: 'cut all database connections',

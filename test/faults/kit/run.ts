@@ -1,3 +1,4 @@
+import { setLease } from '../../../core/leases.ts';
 import { setLimits, DEFAULT_LIMITS } from '../../../core/limits.ts';
 import { BOT_KILL_POINTS, KILL_POINTS } from './faults.ts';
 import { STEP_KINDS, type StepKind } from './model.ts';
@@ -6,7 +7,7 @@ import { Random } from './random.ts';
 import { runRound, type RoundReport } from './rounds.ts';
 import { HurtServices } from './services.ts';
 import { armLightWorkers } from './worker.ts';
-import { FaultWorld } from './world.ts';
+import { FaultWorld, LEASE_MS } from './world.ts';
 
 /**
  * `light`: the jobs role inside this process. `process`: the program in processes of its own, jobs and API. `matrix`: the
@@ -32,6 +33,7 @@ export interface FaultRun {
 /** Runs rounds and tells of them. Gives the number of rounds in which something was wrong. */
 export async function runFaults(run: FaultRun): Promise<number> {
   setLimits({ ...DEFAULT_LIMITS, inlineWaitMs: 1_000 });
+  setLease(LEASE_MS);
   armLightWorkers([...KILL_POINTS, ...BOT_KILL_POINTS].map(([point]) => point));
   const { rounds, seed, kind, workers, worlds } = run;
   run.say(`seed ${seed}, ${rounds} rounds, ${kind}, ${worlds} world(s) of ${workers} worker(s)`);

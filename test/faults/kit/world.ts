@@ -54,6 +54,9 @@ export interface MatrixSide {
   serverUrl: string;
 }
 
+/** Leases in a world: short, so that a freeze can outlast one; long enough for a machine that has other work to do. */
+export const LEASE_MS = 6_000;
+
 const SOUL = fileURLToPath(new URL('../../../SOUL.md', import.meta.url));
 const ONTOLOGY = fileURLToPath(new URL('../../../seeds/ontology.yaml', import.meta.url));
 
@@ -145,6 +148,7 @@ export class FaultWorld {
       NOMOS_SSH_KEY_FILE: sshd.keyFile,
       NOMOS_API_LISTEN: '127.0.0.1:0',
       NOMOS_INLINE_WAIT: '1s',
+      NOMOS_FAULT_LEASE_MS: String(LEASE_MS),
       NOMOS_LOG_LEVEL: 'info',
     };
     const processes = Array.from({ length: options.workers }, (_, index) => {
@@ -159,7 +163,8 @@ export class FaultWorld {
           soulFile: SOUL,
         });
       }
-      const roles = index > 0 ? 'jobs' : options.matrix ? 'bot,jobs,api' : 'jobs,api';
+      // A second bot is a stand-by (Z9).
+      const roles = options.matrix ? 'bot,jobs,api' : 'jobs,api';
       return new NomosProcess({ name: workerName, roles, env, cwd: dir });
     });
     const world = new FaultWorld({
