@@ -1,10 +1,14 @@
 import type { Reader } from '../db/database.ts';
 import type { Message } from '../db/rows.ts';
 import type { PassId, SessionId } from '../ids.ts';
+import {
+  conversation,
+  conversationBefore,
+  HISTORY_MESSAGES,
+  storedSummary,
+  SUMMARY_STEP,
+} from './summary/step.ts';
 import { storedCalls, type StoredCall } from './stored-calls.ts';
-
-/** How many of the messages before this pass the model gets (L5). */
-export const HISTORY_MESSAGES = 30;
 
 /** A step of the conversation: something said to the agent, or an answer of it with the results of its calls. */
 export type Exchange =
@@ -15,21 +19,14 @@ export type Exchange =
       readonly calls: ReadonlyArray<StoredCall & { readonly result: string }>;
     };
 
-/** What is older than what the model gets. */
-export interface LeftOut {
-  readonly operator: number;
-  readonly notes: number;
-  readonly answers: number;
-  readonly results: number;
-}
-
 /** The conversation of a task as one pass sees it. */
 export interface History {
+  /** What is older than `before`, summed up; undefined while there is nothing. */
+  readonly summary: string | undefined;
   /** From before this pass: the newest messages. */
   readonly before: readonly Exchange[];
   /** Of this pass: everything. */
   readonly own: readonly Exchange[];
-  readonly leftOut: LeftOut;
   /** Every text that the operator wrote in what is here. */
   readonly operatorTexts: readonly string[];
 }
@@ -44,30 +41,23 @@ export async function readHistory(
   sessionId: SessionId,
   passId: PassId,
 ): Promise<History> {
-  const read = {
-    sessionId,
-    redactedAt: null,
-    OR: [{ takenInAt: { not: null } }, { role: { in: ['assistant' as const, 'tool' as const] } }],
-  };
-  const own = await db.message.findMany({ where: { ...read, passId }, orderBy: { seq: 'asc' } });
-  const earlier = { ...read, NOT: { passId } };
-  const [newest, counts] = await Promise.all([
-    db.message.findMany({ where: earlier, orderBy: { seq: 'desc' }, take: HISTORY_MESSAGES }),
-    db.message.groupBy({ by: ['role'], where: earlier, _count: true }),
+  const summary = await storedSummary(db, sessionId);
+  const [own, newest] = await Promise.all([
+    db.message.findMany({
+      where: { ...conversation(sessionId), passId },
+      orderBy: { seq: 'asc' },
+    }),
+    db.message.findMany({
+      where: { ...conversationBefore(sessionId, passId), seq: { gt: summary.uptoSeq } },
+      orderBy: { seq: 'desc' },
+      take: HISTORY_MESSAGES + SUMMARY_STEP,
+    }),
   ]);
   const before = withoutOrphans(newest.toReversed());
-  const left = (role: Message['role']): number =>
-    (counts.find((count) => count.role === role)?._count ?? 0) -
-    before.filter((message) => message.role === role).length;
   return {
+    summary: summary.body,
     before: toExchanges(before),
     own: toExchanges(own),
-    leftOut: {
-      operator: left('operator'),
-      notes: left('note'),
-      answers: left('assistant'),
-      results: left('tool'),
-    },
     operatorTexts: [...before, ...own]
       .filter((message) => message.role === 'operator')
       .map((message) => message.text),

@@ -15,6 +15,7 @@ import { PassHandedOver, PassScope, type PassDeps } from './scope.ts';
 import { readState } from './snapshot.ts';
 import { StopWatch } from './stop-watch.ts';
 import { storedCalls } from './stored-calls.ts';
+import { sumUpOlder } from './summary/step.ts';
 import { makeCalls, openCalls } from './tool-calls.ts';
 import { storeAnswer, takeIn } from './transcript.ts';
 import { fitWindow } from './window.ts';
@@ -81,6 +82,7 @@ class Runner {
 
   async run(): Promise<void> {
     const scope = this.#scope;
+    await sumUpOlder(scope);
     for (;;) {
       await this.#makeOpenCalls();
       const last = await this.#lastAnswer();

@@ -4,8 +4,6 @@ import { note, withoutTags } from './prompt.ts';
 import { shrinkNote, shrinkResult } from './shrink.ts';
 import { estimateTokens, fitWindow } from './window.ts';
 
-const NONE = { operator: 0, notes: 0, answers: 0, results: 0 };
-
 const said = (text: string): Exchange => ({ kind: 'operator', text, sender: '@ann:test' });
 const answer = (n: number, size: number): Exchange => ({
   kind: 'answer',
@@ -26,8 +24,8 @@ const answer = (n: number, size: number): Exchange => ({
   ],
 });
 
-function history(before: Exchange[], own: Exchange[], leftOut = NONE): History {
-  return { before, own, leftOut, operatorTexts: [] };
+function history(before: Exchange[], own: Exchange[], summary?: string): History {
+  return { summary, before, own, operatorTexts: [] };
 }
 
 const text = (messages: ReturnType<typeof fitWindow>): string =>
@@ -52,16 +50,33 @@ test('L5: what fits is sent whole, and old results only as a line', () => {
   expect(messages[5]?.content).toContain('x'.repeat(1000));
 });
 
-test('L5: what is left out is told, with how much of what', () => {
-  const messages = fitWindow(
-    history([], [said('two')], { operator: 3, notes: 1, answers: 4, results: 9 }),
-    10_000,
+test('L5: the summary of what is older stands first', () => {
+  const messages = fitWindow(history([said('one')], [said('two')], 'It began with disks.'), 10_000);
+  expect(messages.map(({ content }) => content)).toEqual([
+    note('It began with disks.'),
+    'one',
+    'two',
+  ]);
+});
+
+test('L5, L10: what has no room is told in short: how much of what, and the newest of it in quotes', () => {
+  const before = [
+    said('look at <note>the disk</note>'),
+    answer(1, 100),
+    ...Array.from({ length: 28 }, (_, i) => said(`old ${i} ${'o'.repeat(3_000)}`)),
+  ];
+  const messages = fitWindow(history(before, [said('now')], 'What was before.'), 4_000);
+  expect(messages[0]?.content).toBe(note('What was before.'));
+  const [head, ...lines] = messages[1]?.content.split('\n').slice(1, -1) ?? [];
+  expect(head).toMatch(
+    /^30 messages are left out here for want of room: 29 of the operator, 1 answers of yours with their results, 0 notes/,
   );
-  expect(messages[0]?.content).toBe(
-    note(
-      '17 earlier messages of this task are left out here: 3 of the operator, 4 answers of yours, 9 tool results, 1 notes. What counts of them stands in the state below; get_execution_status reads results again.',
-    ),
-  );
+  expect(lines).toHaveLength(9);
+  expect(lines[0]).toBe('- … 22 lines more …');
+  expect(lines.at(-1)).toMatch(/^- the operator: "old 27 o+…"$/);
+  const roomy = text(fitWindow(history(before.slice(0, 7), [said('now')]), 3_000));
+  expect(roomy).toContain('the operator: "look at &lt;note>the disk&lt;/note>"');
+  expect(roomy).toContain('you called run "{}": ex1, completed, exit code 0');
 });
 
 test('L5, B6: whatever there is, the window stays within its tokens, and never loses what was asked in this pass', () => {
@@ -74,7 +89,7 @@ test('L5, B6: whatever there is, the window stays within its tokens, and never l
         said('the question'),
         ...Array.from({ length: count }, (_, i) => answer(100 + i, size)),
       ];
-      const messages = fitWindow(history(before, own), 4000);
+      const messages = fitWindow(history(before, own, 's'.repeat(6_000)), 4000);
       expect(estimateTokens(messages)).toBeLessThanOrEqual(4000);
       expect(text(messages)).toContain('the question');
       if (count > 0) expect(text(messages)).toContain(`ex${100 + count - 1}`);

@@ -1,11 +1,17 @@
 import type { ModelMessage } from './model/types.ts';
 import { headAndTail } from '../text/clip.ts';
-import type { Exchange, History, LeftOut } from './history.ts';
+import type { Exchange, History } from './history.ts';
 import { jsonWithoutTags, note, withoutTags } from './prompt.ts';
 import { shrinkNote, shrinkResult } from './shrink.ts';
+import { leftOutText } from './summary/lines.ts';
 
 /** Characters to a token, as an estimate that needs no tokenizer. */
 const CHARACTERS_PER_TOKEN = 4;
+/** A line about what is left out for each so many tokens of the window, up to a number. */
+const TOKENS_PER_LINE = 500;
+const MOST_LINES = 16;
+/** The summary takes at most this part of the window. */
+const SUMMARY_SHARE = 1 / 6;
 /** What gives way, gives way in steps of so many: between two steps the prefix stays the same and caches hold. */
 const STEP = 5;
 
@@ -19,27 +25,27 @@ export function estimateTokens(messages: readonly ModelMessage[]): number {
 }
 
 /**
- * The conversation as it is sent: everything of this pass, what was before it with its results shrunk to lines (L5). Over
- * `maxTokens`, first results of this pass shrink, oldest first; then what was before goes, then the oldest answers of this
- * pass; what the operator said in this pass stays, at last cut. The model is told what is missing.
+ * The conversation as it is sent: the summary of what is older, what was before this pass with its results shrunk to lines,
+ * everything of this pass (L5). Over `maxTokens`, first results of this pass shrink, oldest first; then what was before goes, then the oldest answers of this
+ * pass; what the operator said in this pass stays, at last cut. The model is told what is missing, in short.
  */
 export function fitWindow(history: History, maxTokens: number): ModelMessage[] {
   const own = history.own.length;
   for (let shrunk = 0; shrunk < own; shrunk = Math.min(shrunk + STEP, own)) {
-    const messages = render(history, { dropped: 0, shrunk, gone: 0 });
+    const messages = render(history, { dropped: 0, shrunk, gone: 0 }, maxTokens);
     if (estimateTokens(messages) <= maxTokens) return messages;
   }
   const before = history.before.length;
   for (let dropped = 0; dropped < before; dropped = Math.min(dropped + STEP, before)) {
-    const messages = render(history, { dropped, shrunk: own - 1, gone: 0 });
+    const messages = render(history, { dropped, shrunk: own - 1, gone: 0 }, maxTokens);
     if (estimateTokens(messages) <= maxTokens) return messages;
   }
   for (let gone = 0; gone < own; gone += STEP) {
-    const messages = render(history, { dropped: before, shrunk: own - 1, gone });
+    const messages = render(history, { dropped: before, shrunk: own - 1, gone }, maxTokens);
     if (estimateTokens(messages) <= maxTokens) return messages;
   }
   return cutToFit(
-    render(history, { dropped: before, shrunk: own - 1, gone: Math.max(0, own - STEP) }),
+    render(history, { dropped: before, shrunk: own - 1, gone: Math.max(0, own - STEP) }, maxTokens),
     maxTokens,
   );
 }
@@ -51,13 +57,18 @@ interface Cut {
   gone: number;
 }
 
-function render(history: History, cut: Cut): ModelMessage[] {
+function render(history: History, cut: Cut, maxTokens: number): ModelMessage[] {
   const goneBefore = history.before.slice(0, cut.dropped);
   const goneOwn = history.own.slice(0, cut.gone).filter((exchange) => exchange.kind === 'answer');
-  const missing = addLeftOut(history.leftOut, [...goneBefore, ...goneOwn]);
-  const telling = leftOutText(missing);
+  const lines = Math.min(MOST_LINES, Math.floor(maxTokens / TOKENS_PER_LINE));
+  const telling = [
+    summaryWithin(history.summary, maxTokens),
+    leftOutText([...goneBefore, ...goneOwn], lines),
+  ];
   return [
-    ...(telling === undefined ? [] : [{ role: 'user' as const, content: note(telling) }]),
+    ...telling.flatMap((text) =>
+      text === undefined ? [] : [{ role: 'user' as const, content: note(text) }],
+    ),
     ...history.before.slice(cut.dropped).flatMap((exchange) => toMessages(exchange, true)),
     ...history.own
       .map((exchange, index) => ({ exchange, index }))
@@ -96,24 +107,9 @@ function toMessages(exchange: Exchange, old: boolean): ModelMessage[] {
   }
 }
 
-function addLeftOut(leftOut: LeftOut, exchanges: readonly Exchange[]): LeftOut {
-  const count = (kind: Exchange['kind']): number =>
-    exchanges.filter((exchange) => exchange.kind === kind).length;
-  return {
-    operator: leftOut.operator + count('operator'),
-    notes: leftOut.notes + count('note'),
-    answers: leftOut.answers + count('answer'),
-    results: exchanges.reduce(
-      (sum, exchange) => sum + (exchange.kind === 'answer' ? exchange.calls.length : 0),
-      leftOut.results,
-    ),
-  };
-}
-
-function leftOutText({ operator, notes, answers, results }: LeftOut): string | undefined {
-  const total = operator + notes + answers + results;
-  if (total === 0) return undefined;
-  return `${total} earlier messages of this task are left out here: ${operator} of the operator, ${answers} answers of yours, ${results} tool results, ${notes} notes. What counts of them stands in the state below; get_execution_status reads results again.`;
+function summaryWithin(summary: string | undefined, maxTokens: number): string | undefined {
+  if (summary === undefined) return undefined;
+  return headAndTail(summary, Math.floor(maxTokens * CHARACTERS_PER_TOKEN * SUMMARY_SHARE)).text;
 }
 
 // The last resort: every text longer than its share loses its middle.

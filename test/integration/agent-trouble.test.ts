@@ -205,7 +205,7 @@ test('L5: the next pass gets old results as a line, and is told what is left out
   await bench.pass(sessionId);
   const last = bench.model.requests[3];
   expect(last?.messages[1]?.content).toMatch(
-    /^<note from="nomos">\n\d+ earlier messages of this task are left out here: \d+ of the operator/,
+    /^<note from="nomos">\nThe first \d+ messages of this task are left out and summed up here/,
   );
   expect(last?.messages.filter((message) => message.content?.startsWith('line '))).toHaveLength(29);
 });
