@@ -41,8 +41,11 @@ function batchForm(
     (worst, one) => stricter(worst, one.risk),
     'read_only',
   );
-  const waits = batch.executions.some((one) => one.status === 'pending_approval');
-  const targets = count(batch.executions.length, 'target');
+  const asked = batch.executions.filter((one) => one.status === 'pending_approval');
+  const waits = asked.length > 0;
+  const all = count(batch.executions.length, 'target');
+  const targets =
+    waits && asked.length < batch.executions.length ? `${asked.length} of ${all}` : all;
   return cardOf(
     [
       para(
@@ -60,8 +63,8 @@ function batchForm(
         ? para(rich`and ${batch.executions.length - extent.targets} more targets, ${ATTACHED}`)
         : undefined,
       para(rich`${strong(RISK_BADGE[risk])} · at most five at a time`),
-      waits ? list(reasons(batch.executions)) : undefined,
-      waits ? para(affects(together(batch.executions))) : undefined,
+      waits ? list(reasons(asked)) : undefined,
+      waits ? para(affects(together(asked))) : undefined,
       waits && batch.approval !== null
         ? para(openUntil(batch.approval, view), howToDecide(batch.approval))
         : undefined,

@@ -52,6 +52,15 @@ export function alreadyDecided(
   return answerTo(rich`${words[was.status]}.`);
 }
 
+/** In the place of a card whose matter is asked for again: the new card is the one to decide on. */
+export function askedAnew({ label: what, target }: WaitingName): Card {
+  const where = target === null ? '' : ` · ${label(target, 40)}`;
+  return answerTo(
+    rich`↪️ Asked for again in a new card: ${label(what)}${where}.`,
+    rich`What had allowed it ended before it started. This card decides nothing any more.`,
+  );
+}
+
 /** Several things wait and the words fit all of them: nothing is granted (T15, A6). */
 export function whichOne(waiting: readonly WaitingName[], destructive: boolean): Card {
   return cardOf([

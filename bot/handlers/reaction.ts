@@ -20,7 +20,7 @@ import { answer, sessionOf, type HandlerContext } from './context.ts';
 import { cardAt, turnAt } from './locate.ts';
 import { optionsOf, settleQuestion } from './question.ts';
 import { resumeTask, resumptionWords } from './resume.ts';
-import { onFormerCard } from './removed-card.ts';
+import { onFormerCard, onRetiredCard } from './removed-card.ts';
 import { approvalOfCard } from './task-room.ts';
 import { giveWord } from './verdict.ts';
 
@@ -62,6 +62,7 @@ async function onCard(
     case 'approve':
     case 'deny': {
       if (card.kind === 'hint') return;
+      if (card.kind === 'former') return onRetiredCard(context, card, target);
       const approval = await approvalOfCard(context, card);
       if (approval === null) return;
       await giveWord(

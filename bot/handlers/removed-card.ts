@@ -1,3 +1,4 @@
+import type { MatrixCard } from '../../core/db/rows.ts';
 import type { MatrixEventId, TurnId } from '../../core/ids.ts';
 import { asId } from '../../core/ids.ts';
 import { answerTo } from '../cards/replies.ts';
@@ -43,5 +44,23 @@ export async function onFormerCard(context: HandlerContext, target: MatrixEventI
       rich`That card was removed from the room, so nothing was decided. What waits stands here again, as a new card.`,
     ),
     { turnId: card?.turnId == null ? undefined : asId<TurnId>(card.turnId) },
+  );
+}
+
+/** A tap on a card whose matter was asked for again in a new one: likewise. */
+export async function onRetiredCard(
+  context: HandlerContext,
+  card: MatrixCard,
+  target: MatrixEventId,
+): Promise<void> {
+  await answer(
+    context,
+    answerTo(
+      rich`Nothing was decided: this card was asked for again. Decide on the new card below it.`,
+    ),
+    {
+      turnId: card.turnId === null ? undefined : asId<TurnId>(card.turnId),
+      to: { event: target },
+    },
   );
 }

@@ -97,6 +97,7 @@ const DECIDABLE: ReadonlySet<string> = new Set([
   'question',
   'reminder',
   'hint',
+  'former',
 ]);
 
 /** The card that a message answers: by a rich reply, or by a thread that was started on the card itself. */
@@ -117,12 +118,27 @@ async function toCard(
   text: string,
 ): Promise<'dealt_with' | 'for_agent'> {
   if (!DECIDABLE.has(card.kind)) return 'for_agent';
+  if (card.kind === 'former') return toFormerCard(context, session, card, text);
   const approval = await approvalOfCard(context, card);
   if (approval !== null) return wordsOnCard(context, session, approval, text);
   if (card.kind !== 'question' && card.kind !== 'reminder') return 'for_agent';
   const question = await context.unit.db.question.findUnique({ where: { id: card.refId } });
   if (question === null || question.status !== 'open') return 'for_agent';
   return answerByWords(context, session, [question], text, intentOf(context, text));
+}
+
+/** A bare "yes" to a card that was asked for again means none of what waits by itself: it is asked which. */
+async function toFormerCard(
+  context: HandlerContext,
+  session: Session,
+  card: MatrixCard,
+  text: string,
+): Promise<'dealt_with' | 'for_agent'> {
+  const turnId = card.turnId === null ? undefined : asId<TurnId>(card.turnId);
+  const intent = intentOf(context, text);
+  const approvals = turnId === undefined ? [] : (await waitsOf(context, session, turnId)).approvals;
+  if (!intent.bare || approvals.length === 0) return 'for_agent';
+  return ask(context, { session, turnId }, approvals, intent.confirm);
 }
 
 /** The approval that a card shows, if it shows one. */
@@ -132,15 +148,18 @@ export async function approvalOfCard(
 ): Promise<WaitingApproval | null> {
   const include = APPROVAL_PARTS;
   switch (card.kind) {
+    // What was asked for again, all of a batch or the rest of it, has a newer approval than before: that is the one shown.
     case 'execution':
-    case 'batch': {
-      const execution = await unit.db.execution.findFirst({
-        where: card.kind === 'batch' ? { batchId: card.refId } : { id: card.refId },
-        select: { approvalId: true },
+    case 'batch':
+      return unit.db.approval.findFirst({
+        where: {
+          executions: {
+            some: card.kind === 'batch' ? { batchId: card.refId } : { id: card.refId },
+          },
+        },
+        orderBy: { createdAt: 'desc' },
+        include,
       });
-      if (execution === null || execution.approvalId === null) return null;
-      return unit.db.approval.findUnique({ where: { id: execution.approvalId }, include });
-    }
     case 'plan':
     case 'reminder':
     case 'hint':

@@ -14,6 +14,17 @@ export async function forgetCard(unit: Unit, cardKey: string): Promise<void> {
     WHERE card_key = ${cardKey} AND (kind = 'react' OR (kind = 'edit' AND state = 'pending'))`);
 }
 
+/**
+ * A card goes on under another key, and what is drawn under its key from now on is a new card, with reactions of its own.
+ * Edits and reactions that have not left yet are dropped.
+ */
+export async function renameCard(unit: Unit, from: string, to: string): Promise<void> {
+  await unit.db.matrixCard.update({ where: { cardKey: from }, data: { cardKey: to } });
+  await unit.db.$executeRaw(sql`
+    UPDATE matrix_outbox SET state = 'superseded'
+    WHERE card_key = ${from} AND (kind = 'react' OR (kind = 'edit' AND state = 'pending'))`);
+}
+
 /** The card whose event this was once, before it was removed; null if the bot never sent a card with it in these lanes. */
 export async function formerCard(
   unit: Unit,

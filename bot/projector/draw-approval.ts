@@ -12,6 +12,7 @@ import { askersToCall, decidersToCall, type DrawContext } from './context.ts';
 import { drawExecution } from './draw-execution.ts';
 import { shownSession } from './draw-task.ts';
 import { cardKey } from './keys.ts';
+import { retireCard } from './retire-card.ts';
 import type { PlanApprovalState } from '../cards/state.ts';
 import { approvalState } from './load-execution.ts';
 import { waitingName, waitingQuestion } from './waiting-name.ts';
@@ -21,8 +22,12 @@ const optionsShape = z.array(z.string());
 /** More reactions than a thumb finds: further options are answered in words. */
 const OPTION_REACTIONS_MAX = 6;
 
-/** The cards that an approval stands on: those of its executions, or the plan's own. */
-export async function drawApproval(context: DrawContext, approvalId: string): Promise<void> {
+/** The cards that an approval stands on: those of its executions, or the plan's own. `asked`: it was asked for just now. */
+export async function drawApproval(
+  context: DrawContext,
+  approvalId: string,
+  asked = false,
+): Promise<void> {
   const approval = await context.unit.db.approval.findUnique({
     where: { id: approvalId },
     include: {
@@ -35,8 +40,10 @@ export async function drawApproval(context: DrawContext, approvalId: string): Pr
     const drawn = new Set<string>();
     for (const execution of approval.executions) {
       const key = cardKey.execution(execution);
-      if (!drawn.has(key)) await drawExecution(context, execution.id);
+      if (drawn.has(key)) continue;
       drawn.add(key);
+      if (asked && approval.status === 'pending') await retireCard(context, approval, key);
+      await drawExecution(context, execution.id);
     }
     return;
   }

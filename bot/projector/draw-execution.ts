@@ -15,6 +15,7 @@ import { decidersToCall, type DrawContext } from './context.ts';
 import { shownSession } from './draw-task.ts';
 import { cardKey } from './keys.ts';
 import {
+  approvalOf,
   batchState,
   executionsOfCard,
   executionState,
@@ -42,7 +43,7 @@ export async function drawExecution(context: DrawContext, executionId: string): 
   const waits = rows.some((row) => row.status === 'pending_approval');
   const over = rows.every((row) => FINAL_STATUSES.has(row.status));
   const attached = await attachedOutputs(context, rows, over);
-  const approval = first.approval;
+  const approval = approvalOf(rows);
   const callFor =
     waits && approval !== null
       ? decidersToCall(context.operators, session.createdBy, {

@@ -23,7 +23,7 @@ export async function draw(context: DrawContext, touched: Touched): Promise<stri
       await drawExecution(context, touched.executionId);
       return undefined;
     case 'approval':
-      await drawApproval(context, touched.approvalId);
+      await drawApproval(context, touched.approvalId, touched.asked);
       return undefined;
     case 'question':
       await drawQuestion(context, touched.questionId);

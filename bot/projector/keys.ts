@@ -11,6 +11,8 @@ export const cardKey = {
   commandFile: (cardKeyOfExecution: string) => `command-file:${cardKeyOfExecution}`,
   previewFile: (cardKeyOfExecution: string) => `preview-file:${cardKeyOfExecution}`,
   outputFile: (executionId: string) => `output-file:${executionId}`,
+  /** A card that was asked about before and stands in the room anew. */
+  former: (eventId: string) => `former:${eventId}`,
   plan: (approvalId: string) => `approval:${approvalId}`,
   question: (questionId: string) => `question:${questionId}`,
   digest: (sessionId: string, eventId: bigint) => `digest:${sessionId}:${eventId}`,

@@ -85,12 +85,18 @@ export function batchState(
   context: Pick<DrawContext, 'mask' | 'operators'>,
 ): BatchState {
   const [first] = rows;
-  const approval = rows.find((row) => row.approval !== null)?.approval ?? null;
+  const approval = approvalOf(rows);
   return {
     shortId: approval?.shortId ?? first?.shortId ?? '',
     executions: rows.map((row) => executionState(row, context)),
     approval: approval === null ? null : approvalState(approval, context.operators),
   };
+}
+
+/** What the executions of one card wait for; else what decided on them. Parts of a batch may have been asked for again. */
+export function approvalOf(rows: readonly ExecutionCardRow[]): ExecutionCardRow['approval'] {
+  const waits = rows.find((row) => row.status === 'pending_approval');
+  return waits?.approval ?? rows.find((row) => row.approval !== null)?.approval ?? null;
 }
 
 /** An approval as cards read it. */

@@ -6,7 +6,7 @@ export type Touched =
   | { kind: 'turn'; turnId: string }
   | { kind: 'task'; sessionId: string }
   | { kind: 'execution'; executionId: string }
-  | { kind: 'approval'; approvalId: string }
+  | { kind: 'approval'; approvalId: string; asked?: true }
   | { kind: 'question'; questionId: string }
   | { kind: 'progress'; passId: string }
   | { kind: 'answer'; passId: string }
@@ -61,6 +61,7 @@ export function touchedBy(event: LoggedEvent): Touched[] {
     case 'execution.changed':
       return [{ kind: 'execution', executionId: refId }, ...task];
     case 'approval.requested':
+      return [{ kind: 'approval', approvalId: refId, asked: true }, ...task];
     case 'approval.voted':
     case 'approval.decided':
       return [{ kind: 'approval', approvalId: refId }, ...task];

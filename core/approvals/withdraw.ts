@@ -15,7 +15,8 @@ export type Withdrawal = { kind: 'withdrawn' | 'too_late' | 'not_yours' };
 
 /**
  * Takes an approval back before its command started (A7): the executions that did not start are revoked and the grant
- * that it opened is closed. That of a plan can be taken back while its grant is open: what has started goes on. Only for who decided, alone or as one of
+ * that it opened is closed. That of a plan, or of what was asked for again since, can be taken back while its grant is open:
+ * what has started goes on. Only for who decided, alone or as one of
  * several, and only by taking back the very event that carried their yes.
  */
 export async function withdraw(
@@ -54,7 +55,10 @@ export async function withdraw(
     orderBy: { createdAt: 'asc' },
   });
   const plan = approval.kind === 'plan';
-  if (executions.length === 0 && !(plan && (await grantIsOpen(unit, args.approvalId)))) {
+  // What was asked for again before it started waits for a new approval: of this one only the grant is left.
+  const only =
+    plan || (await unit.db.execution.count({ where: { approvalId: approval.id } })) === 0;
+  if (executions.length === 0 && !(only && (await grantIsOpen(unit, args.approvalId)))) {
     return { kind: 'too_late' };
   }
   for (const execution of executions) {
@@ -91,7 +95,8 @@ export async function withdraw(
     reason: 'the approval was withdrawn',
     by: args.operator.userId,
   });
-  if (approval.sessionId !== null && approval.turnId !== null) {
+  const told = plan || executions.length > 0;
+  if (told && approval.sessionId !== null && approval.turnId !== null) {
     await addNote(unit, {
       sessionId: approval.sessionId as SessionId,
       turnId: approval.turnId as TurnId,

@@ -31,7 +31,7 @@ export const LOBBY = asId<RoomId>('!lobby:example.org');
 export interface Shown {
   readonly roomId: string;
   readonly eventId: MatrixEventId;
-  readonly cardKey: string | null;
+  cardKey: string | null;
   body: string;
   html: string;
   mentions: readonly string[];
@@ -281,8 +281,14 @@ export class BotWorld {
       }
       case 'edit': {
         const { message } = rowContent.edit.parse(row.content);
-        const card = this.card(row.cardKey ?? '');
+        // By its event: a card may go on under another key.
+        const { eventId: original } = await this.database.read.matrixCard.findUniqueOrThrow({
+          where: { cardKey: row.cardKey ?? '' },
+        });
+        const card =
+          this.shown.find((one) => one.eventId === original) ?? this.card(row.cardKey ?? '');
         Object.assign(card, {
+          cardKey: row.cardKey,
           body: message.body,
           html: message.formatted_body ?? '',
           mentions: message.mentions,
