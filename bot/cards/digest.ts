@@ -6,7 +6,7 @@ import { markdown } from './markdown.ts';
 import { MARK_SIGN, isEnded, type TaskMark } from './mark.ts';
 import { para, rich, strong, type Rich } from './rich.ts';
 import type { DigestState } from './state.ts';
-import { count, EXECUTION_MARK, label, names, number, slug } from './words.ts';
+import { beginsWithTitle, count, EXECUTION_MARK, label, names, number, slug } from './words.ts';
 
 /** The balance of a task: at its end, where it calls who asked for it, and on `!digest` (C6). */
 export function digestCard(digest: DigestState, callFor: readonly UserId[] = []): Card {
@@ -17,10 +17,12 @@ export function digestCard(digest: DigestState, callFor: readonly UserId[] = [])
 const SUMMARY_BYTES = [4_000, 1_000, 300];
 
 function digestForm(digest: DigestState, callFor: readonly UserId[], most: number): Card {
-  const title = digest.title === null ? `Task ${digest.shortId}` : label(digest.title, 80);
+  const named = digest.title === null ? `Task ${digest.shortId}` : label(digest.title, 80);
+  // A title that was made from the answer is said by its summary right below.
+  const title = beginsWithTitle(digest.summary ?? '', digest.title) ? '' : `: ${named}`;
   return cardOf(
     [
-      para(strong(rich`${headWords(digest)}: ${title}`)),
+      para(strong(`${headWords(digest)}${title}`)),
       digest.summary === null ? undefined : markdown(headBytes(digest.summary, most)),
       para(...points(digest)),
       para(rich`Task ${slug(digest.shortId)} · write here to open it again`),

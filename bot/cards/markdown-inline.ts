@@ -36,7 +36,8 @@ function piece(match: RegExpMatchArray, depth: number): Rich {
 
 /**
  * A link that says where it leads: http and https only. A link to matrix.to would become a mention or a room's pill, so it
- * stays text (Z2), and words that look like another address are followed by the real host.
+ * stays text (Z2). In plain text a link is nothing but its words, so the address is written out there; in HTML it is where the
+ * words look like another address.
  */
 function linked(words: string, address: string, depth: number): Rich | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
@@ -44,9 +45,17 @@ function linked(words: string, address: string, depth: number): Rich | undefined
     return undefined;
   if (url.hostname === 'matrix.to' || url.username !== '' || url.password !== '') return undefined;
   const made = link(url.href, inline(words, depth + 1));
-  const withHost = rich`${made} (${url.host})`;
-  const named = /[\w-]+\.[a-z]{2,}/i.test(words) && !words.includes(url.host);
-  // In plain text a link is nothing but its words, so the address is written out there.
-  const text = words === address ? url.href : `${made.text} (${named ? url.host : url.href})`;
-  return { text, html: named ? withHost.html : made.html };
+  if (isSame(words, url)) return made;
+  const withAddress = rich`${made} (${url.href})`;
+  return { text: withAddress.text, html: ADDRESS.test(words) ? withAddress.html : made.html };
+}
+
+/** What a reader may take for an address: a scheme, or a name with a dot in it. */
+const ADDRESS = /:\/\/|[\p{L}\p{N}][.。．][\p{L}\p{N}]/u;
+
+/** Whether the words are the address itself, with or without its scheme. */
+function isSame(words: string, url: URL): boolean {
+  return [words, `https://${words}`, `http://${words}`].some(
+    (said) => URL.canParse(said) && new URL(said).href === url.href,
+  );
 }

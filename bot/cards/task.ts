@@ -5,7 +5,7 @@ import { currentSteps, earlierPlans, stepLines } from './plan.ts';
 import { link, list, para, rich, strong, type Rich } from './rich.ts';
 import type { CardLink, RunningState, TaskState, WaitingState } from './state.ts';
 import { clock, elapsed, type View } from './view.ts';
-import { count, label, RISK_MARK, slug } from './words.ts';
+import { count, label, RISK_MARK, saysMore, slug } from './words.ts';
 
 // How many steps, and how many lines of what waits or runs, each form of the card has.
 const EXTENTS = [
@@ -32,14 +32,14 @@ function taskForm(task: TaskState, view: View, extent: (typeof EXTENTS)[number])
   const ended = isEnded(task.status);
   return cardOf([
     para(strong(titleOf(task)), rich`${MARK_SIGN[markOf(task)]} ${statusLine(task)}`),
-    ended && task.summary !== null && task.summary !== ''
+    ended && task.summary !== null && saysMore(task.summary, task.title)
       ? // The digest has it whole; here the first line has to do.
         para(label(firstLine(task.summary), 200))
       : undefined,
     planBlock(task, extent.steps),
     list(task.waiting.slice(0, extent.lines).map((waiting) => waitingLine(waiting, view))),
     list(task.running.slice(0, extent.lines).map((running) => runningLine(running, view))),
-    task.stuck ? para(rich`It looks stuck: ▶️ (or !continue) resumes it.`) : undefined,
+    para(resumption(task)),
     para(rich`Task ${slug(task.shortId)} · last activity ${clock(task.lastActivityAt, view)}`),
   ]);
 }
@@ -64,6 +64,18 @@ export function statusLine(task: TaskState): string {
   if (task.queuedCount > 0) return `${count(task.queuedCount, 'command')} about to start`;
   if (task.working) return task.status === 'planning' ? 'Planning' : 'Working';
   return 'Waits for your next message';
+}
+
+/** What ▶️ does, once it is offered (C9); where the task is paused, its status says how to go on. */
+function resumption(task: TaskState): Rich | undefined {
+  if (!task.stuck || task.pausedReason !== null) return undefined;
+  if (task.waiting.some(({ kind }) => kind === 'question')) {
+    return rich`▶️ (or !continue) goes on without your answer.`;
+  }
+  if (task.running.length + task.queuedCount > 0) {
+    return rich`▶️ (or !continue) has me look at it before it ends.`;
+  }
+  return rich`Write what to do next; ▶️ (or !continue) goes on as it stands.`;
 }
 
 function planBlock(task: TaskState, most: number): Rich | undefined {

@@ -114,3 +114,24 @@ export function meansWords(approval: Pick<ApprovalState, 'decidedMeans'>): strin
       return '';
   }
 }
+
+/** Whether a summary begins with the task's title, so that both under each other would say it twice. */
+export function beginsWithTitle(summary: string, title: string | null): boolean {
+  const said = foldWords(title ?? '');
+  return said !== '' && `${foldWords(summary)} `.startsWith(`${said} `);
+}
+
+/** Whether the first line of a summary says more than the task's title. */
+export function saysMore(summary: string, title: string | null): boolean {
+  const line = foldWords(summary.trim().split('\n', 1)[0] ?? '');
+  return line !== '' && line !== foldWords(title ?? '');
+}
+
+function foldWords(text: string): string {
+  return text
+    .slice(0, 2_000)
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+}

@@ -1,3 +1,6 @@
+import { waitingApprovals } from '../../core/approvals/waiting.ts';
+import { whichFit } from '../../core/approvals/words/card-match.ts';
+import { namedIn } from '../../core/approvals/words/named.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { receiveMessage } from '../../core/tasks/messages.ts';
 import { openTask } from '../../core/tasks/open.ts';
@@ -9,7 +12,7 @@ import { roomLink } from '../cards/task.ts';
 import type { MessageContent } from './content.ts';
 import { answer, roomIdOf, type HandlerContext } from './context.ts';
 import { taskAt } from './locate.ts';
-import { intentOf } from './words.ts';
+import { intentOf, wordsOfCard } from './words.ts';
 
 /**
  * A message in the lobby or in a direct chat: it opens a task (T1, T2), or, as an answer to a task's link or request, goes on
@@ -23,7 +26,7 @@ export async function inLobby(
   const { unit, event, operator } = context;
   const near = message.replyTo ?? message.threadRoot;
   const sessionId = near === null ? null : await taskAt(unit.db, event.room, near);
-  if (intentOf(context, text).bare) {
+  if (await isDecision(context, sessionId, text)) {
     await answer(context, await nothingDecidedHere(context, sessionId), {
       rootEvent: message.threadRoot ?? undefined,
     });
@@ -49,6 +52,23 @@ export async function inLobby(
       eventId: event.eventId,
     },
   });
+}
+
+/**
+ * Whether a message can only be meant as a word on something that waits. One that names something ("apply the updates", "stop
+ * nginx") is meant so only where that waits; otherwise it is a request like any other.
+ */
+async function isDecision(
+  context: HandlerContext,
+  sessionId: SessionId | null,
+  text: string,
+): Promise<boolean> {
+  const intent = intentOf(context, text);
+  if (!intent.bare) return false;
+  const named = namedIn(text, context.languages);
+  if (named === undefined || intent.confirm) return true;
+  const waiting = await waitingApprovals(context.unit.db, sessionId === null ? {} : { sessionId });
+  return whichFit(named, waiting.map(wordsOfCard)).length > 0;
 }
 
 /** "yes" in the lobby decides nothing: decisions belong into the task's room, where what waits can be seen. */

@@ -204,7 +204,7 @@ export async function drawDigest(
   });
 }
 
-/** A summary that the last answer has just said, word for word, is told by its first line. */
+/** A summary that the last answer has just said, word for word or among more, is told by its first line. */
 async function unsaid(unit: Unit, state: DigestState, sessionId: string): Promise<DigestState> {
   const { summary } = state;
   if (summary === null) return state;
@@ -213,7 +213,7 @@ async function unsaid(unit: Unit, state: DigestState, sessionId: string): Promis
     orderBy: { seq: 'desc' },
     select: { answer: true },
   });
-  return pass?.answer?.trim() === summary.trim()
+  return (pass?.answer ?? '').includes(summary.trim())
     ? { ...state, summary: summary.trim().split('\n', 1)[0] ?? summary }
     : state;
 }

@@ -4,6 +4,7 @@ import type { SessionId } from '../ids.ts';
 import { completeTask } from '../tasks/complete.ts';
 import { endPass } from '../tasks/passes.ts';
 import { setTitle } from '../tasks/status.ts';
+import { titleFrom } from '../tasks/title.ts';
 import { cutLabel } from '../text/label.ts';
 import { safeText } from '../text/safe.ts';
 import { addNote } from '../tasks/messages.ts';
@@ -19,7 +20,6 @@ const RESUME_DELAYS_MS: readonly number[] = [10_000, 30_000];
 const BY_ITSELF: ReadonlySet<string> = new Set(['continuation', 'decision', 'answer', 'nudge']);
 const PAUSED_CHARACTERS = 200;
 const SUMMARY_CHARACTERS = 120;
-const TITLE_CHARACTERS = 60;
 
 /**
  * Ends the pass with what it has to say. In a task without a goal the first answer gives the title (T8), and if nothing of
@@ -32,8 +32,14 @@ export async function endWithAnswer(unit: Unit, scope: PassScope, text: string):
   await forgetFailures(unit, sessionId);
   const session = await unit.db.session.findUniqueOrThrow({ where: { id: sessionId } });
   const line = firstLine(answer);
-  if (session.goal === null && session.title === null && line !== '') {
-    await setTitle(unit, sessionId, cutLabel(line, TITLE_CHARACTERS));
+  if (session.goal === null && session.title === null) {
+    const request = await unit.db.message.findFirst({
+      where: { sessionId, role: 'operator' },
+      orderBy: { seq: 'asc' },
+      select: { text: true },
+    });
+    const title = titleFrom(answer, request?.text);
+    if (title !== undefined) await setTitle(unit, sessionId, title);
   }
   await endPass(unit, { passId, state: 'done' });
   if (session.goal === null && session.endedAt === null && !(await goesOn(unit, scope))) {

@@ -55,7 +55,7 @@ test('T8, T9: a plain answer in a task without a goal gives its title and ends i
   expect(
     await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } }),
   ).toMatchObject({
-    title: 'All disks are fine.',
+    title: 'All disks are fine',
     status: 'done',
     outcome: 'success',
     summary: 'All disks are fine.',

@@ -202,6 +202,25 @@ describe('where a message belongs', () => {
     expect(await turnsOf(one.sessionId)).toBe(2);
   });
 
+  it.each(['apply the updates', 'ok, restart grafana', 'stop jellyfin', 'Please do it on nas-1'])(
+    'T2, T15: “%s” in the lobby opens a task where nothing like it waits, and decides nothing where it does',
+    async (text) => {
+      const sessions = await world.database.read.session.count();
+      await world.say(LOBBY, text);
+      expect(await world.database.read.session.count()).toBe(sessions + 1);
+      const one = await task();
+      const held = await waiting(one, 'systemctl restart grafana jellyfin && apt-get upgrade', {
+        target: 'nas-1',
+        purpose: 'Stop, then apply the updates',
+      });
+      await world.say(LOBBY, text);
+      expect(await world.database.read.session.count()).toBe(sessions + 2);
+      expect(world.lastAnswer().body).toContain('Nothing was decided');
+      expect((await held.approval()).status).toBe('pending');
+      await world.tap(one.roomId, held.card.eventId, '❌');
+    },
+  );
+
   it('T13: an edit changes what was not read yet and is read as well afterwards; an edit never approves', async () => {
     const one = await task();
     const held = await restart(one);

@@ -199,8 +199,29 @@ describe('C1: the task card', () => {
     await world.projector?.tick();
     await world.settle();
     const card = world.card(cardKey.task(one.sessionId));
-    expect(card.body).toContain('It looks stuck: ▶️');
+    expect(card.body).toContain('Write what to do next; ▶️ (or !continue) goes on as it stands.');
     expect(card.reactions).toEqual(['▶️']);
+  });
+
+  it('C9: says what ▶️ does where a question is open or a command runs', async () => {
+    const one = await task();
+    await world.write(async (unit) =>
+      askQuestion(unit, {
+        sessionId: one.sessionId,
+        turnId: one.turnId,
+        passId: one.passId,
+        prompt: 'Tonight or now?',
+        options: ['tonight', 'now'],
+        entities: [],
+      }),
+    );
+    await finish(one, '');
+    now = new Date(Date.now() + 31_000);
+    await world.projector?.tick();
+    await world.settle();
+    expect(world.card(cardKey.task(one.sessionId)).body).toContain(
+      '▶️ (or !continue) goes on without your answer.',
+    );
   });
 });
 

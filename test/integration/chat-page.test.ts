@@ -1,22 +1,18 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startChatPage } from '../../demo/chat/index.ts';
 import type { ChatPage } from '../../demo/chat/index.ts';
 import type { MatrixAccount } from '../../demo/services/matrix-accounts.ts';
+import { findChromium, launchChromium } from '../../scripts/lib/chromium.ts';
 import { testHomeserver } from '../support/services.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'nomos-chat-'));
-const executablePath = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => existsSync(path));
+const executablePath = findChromium();
 
 let homeserverUrl: string;
 let operator: MatrixAccount;
@@ -163,19 +159,7 @@ describe.skipIf(executablePath === undefined)(
     let tab: Page;
 
     beforeAll(async () => {
-      browser = await chromium.launch({
-        ...(executablePath === undefined ? {} : { executablePath }),
-        args: [
-          ...[
-            '--no-sandbox',
-            '--disable-gpu',
-            '--disable-quic',
-            '--no-first-run',
-            '--disable-sync',
-          ],
-          ...['--disable-background-networking', '--disable-component-update'],
-        ],
-      });
+      browser = await launchChromium(executablePath ?? '');
       tab = await browser.newPage();
     });
 
@@ -212,6 +196,25 @@ describe.skipIf(executablePath === undefined)(
       await tab.reload();
       await tab.getByText('completed, exit 0').waitFor();
       expect(await tab.getByText('running for').count()).toBe(0);
+    });
+
+    test('an edit that somebody else sends for it changes nothing, nor hides the sender’s own', async () => {
+      const id = await say('m.room.message', { msgtype: 'm.text', body: 'waits for a decision' });
+      await tab.getByText('waits for a decision').waitFor();
+      const edit = (body: string): object => ({
+        ...{ msgtype: 'm.text', body: `* ${body}` },
+        'm.new_content': { msgtype: 'm.text', body },
+        'm.relates_to': { rel_type: 'm.replace', event_id: id },
+      });
+      await say('m.room.message', edit('was approved'));
+      await tab.getByText('was approved').waitFor();
+      const other = `/rooms/${encodeURIComponent(room)}/send/m.room.message/another-one`;
+      await matrix(operator, 'PUT', other, edit('was denied'));
+      // What comes after it in the room is here, so it is here as well.
+      await say('m.room.message', { msgtype: 'm.text', body: 'the next one' });
+      await tab.getByText('the next one').waitFor();
+      expect(await tab.getByText('was approved').count()).toBe(1);
+      expect(await tab.getByText('was denied').count()).toBe(0);
     });
 
     test('a click on ✅ is the operator’s reaction, a second one takes it back', async () => {

@@ -5,7 +5,7 @@
  */
 import { TextTile, tileClassForEntry } from 'hydrogen-view-sdk';
 
-/** The newest edit by the id of the edited event. */
+/** The newest edit by the id of the edited event and by who sent it: only who wrote a message can change it. */
 const edits = new Map();
 /** The tiles that are shown, by the id of their event. */
 const shown = new Map();
@@ -37,9 +37,13 @@ function isRenaming(entry) {
 }
 
 function remember(eventId, { sender, timestamp, content }) {
-  const known = edits.get(eventId);
+  const bySender = edits.get(eventId) ?? new Map();
+  const known = bySender.get(sender);
   if (known !== undefined && known.timestamp > timestamp) return;
-  edits.set(eventId, { sender, timestamp, content: content['m.new_content'] });
+  edits.set(
+    eventId,
+    bySender.set(sender, { sender, timestamp, content: content['m.new_content'] }),
+  );
   for (const tile of shown.get(eventId) ?? []) tile.emitChange('body');
 }
 
@@ -92,9 +96,10 @@ class MessageTile extends TextTile {
   }
 
   _getContent() {
-    const edit = edits.get(this._entry.id) ?? bundledEdit(this._entry);
-    // Only who wrote a message can change it; servers see to that as well.
-    if (edit === undefined || edit.sender !== this._entry.sender) return super._getContent();
+    const { id, sender } = this._entry;
+    const edit = edits.get(id)?.get(sender) ?? bundledEdit(this._entry);
+    // Servers see to it as well, but not for events that came one by one.
+    if (edit === undefined || edit.sender !== sender) return super._getContent();
     return edit.content ?? super._getContent();
   }
 
