@@ -1,15 +1,18 @@
 import { expireDueApprovals } from '../core/approvals/expire.ts';
 import { remindOfWaiting } from '../core/approvals/remind.ts';
 import type { Database } from '../core/db/database.ts';
+import { settleAfterClockJump } from '../core/clock-jumps.ts';
 import { wakeForEnd } from '../core/executions/finish.ts';
 import type { ExecutionId, SessionId } from '../core/ids.ts';
 import type { CrashWatch } from '../core/liveness.ts';
 import { log } from '../core/log.ts';
+import { closeEndedGrants } from '../core/policy/ended-grants.ts';
 import { lockSession } from '../core/tasks/lock.ts';
 import { requeueLostPasses } from '../core/tasks/passes.ts';
 import { runDueSchedules } from '../core/tasks/schedules.ts';
 import type { Producer } from './queues.ts';
 
+// Times of the future are of a clock that was set back since: they count as long ago.
 /** How old a queued row must be before it counts as forgotten: the event's own hand-over is much faster. */
 const FORGOTTEN_MS = 3_000;
 /** A result that a pass waited for, which nobody took for so long, is told by a note instead. */
@@ -42,6 +45,8 @@ export interface ReconcileDeps {
  */
 export async function reconcile(deps: ReconcileDeps): Promise<Reconciled> {
   const { database, producer } = deps;
+  await settleAfterClockJump(database);
+  await closeEndedGrants(database);
   await deps.crashes.look();
   await requeueLostPasses(database);
   const round = Math.floor(Date.now() / 30_000).toString(36);
@@ -53,12 +58,14 @@ export async function reconcile(deps: ReconcileDeps): Promise<Reconciled> {
 
   const queued = await database.read.$queryRaw<Array<{ id: string }>>`
     SELECT id FROM executions
-    WHERE status = 'queued' AND queued_at < clock_timestamp() - ${FORGOTTEN_MS} * interval '1 millisecond'`;
+    WHERE status = 'queued'
+      AND queued_at NOT BETWEEN clock_timestamp() - ${FORGOTTEN_MS} * interval '1 millisecond' AND clock_timestamp()`;
   for (const { id } of queued) await producer.execution(id, `again-${round}`);
 
   const passes = await database.read.$queryRaw<Array<{ id: string }>>`
     SELECT DISTINCT ON (p.session_id) p.id FROM passes p
-    WHERE p.state = 'queued' AND p.created_at < clock_timestamp() - ${FORGOTTEN_MS} * interval '1 millisecond'
+    WHERE p.state = 'queued'
+      AND p.created_at NOT BETWEEN clock_timestamp() - ${FORGOTTEN_MS} * interval '1 millisecond' AND clock_timestamp()
       AND (p.not_before IS NULL OR p.not_before <= clock_timestamp())
       AND NOT EXISTS (SELECT FROM passes r WHERE r.session_id = p.session_id AND r.state = 'running')
     ORDER BY p.session_id, p.seq`;
@@ -86,7 +93,7 @@ async function wakeUntaken(database: Database): Promise<number> {
       AND NOT EXISTS (SELECT FROM executions o WHERE o.batch_id = e.batch_id
         AND o.status IN ('requested', 'pending_approval', 'approved', 'queued', 'running'))
       AND (e.continuation = 'due' OR (e.continuation = 'awaited'
-        AND e.ended_at < clock_timestamp() - ${UNTAKEN_MS} * interval '1 millisecond'
+        AND e.ended_at NOT BETWEEN clock_timestamp() - ${UNTAKEN_MS} * interval '1 millisecond' AND clock_timestamp()
         AND NOT EXISTS (SELECT FROM passes p WHERE p.id = e.pass_id AND p.state IN ('queued', 'running'))))`;
   let woken = 0;
   for (const { id, session_id: sessionId } of untaken) {

@@ -13,11 +13,9 @@ const MACHINE_TYPES = ['host', 'vm', 'lxc'] as const;
 const MAX_STEPS = 40;
 
 /** The fleet and the task as they are now, in words for the end of each request (L8): bounded, however big both are. */
-export async function readState(
-  db: Reader,
-  sessionId: SessionId,
-  now: Date = new Date(),
-): Promise<string> {
+export async function readState(db: Reader, sessionId: SessionId, given?: Date): Promise<string> {
+  // Ends are judged by the database's clock; telling them by another would be untrue (R14).
+  const now = given ?? (await databaseNow(db));
   const [session, steps, approvals, questions, running, grants, paused, machines] =
     await Promise.all([
       db.session.findUniqueOrThrow({ where: { id: sessionId } }),
@@ -68,6 +66,11 @@ export async function readState(
     ...(paused ? ['The kill switch is on: every command, reads too, waits for the operator.'] : []),
     ...fleetLines(machines, now),
   ].join('\n');
+}
+
+async function databaseNow(db: Reader): Promise<Date> {
+  const rows = await db.$queryRaw<[{ now: Date }]>`SELECT clock_timestamp() AS now`;
+  return rows[0].now;
 }
 
 async function grantTargets(

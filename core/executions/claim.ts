@@ -100,6 +100,14 @@ export async function takeOverExecution(
   return count > 0 ? database.read.execution.findUnique({ where: { id } }) : null;
 }
 
+/** How long ago an execution was started, by the database's clock. In milliseconds; 0 when it was not. */
+export async function runningFor(database: Database, id: string): Promise<number> {
+  const [row] = await database.read.$queryRaw<Array<{ ms: number }>>`
+    SELECT coalesce(extract(epoch FROM clock_timestamp() - started_at) * 1000, 0)::float8 AS ms
+    FROM executions WHERE id = ${id}::uuid`;
+  return Math.max(0, row?.ms ?? 0);
+}
+
 /** The verdict of this moment, or, when something is no longer as it was shown, what that is in words. */
 async function judgeAgain(unit: Unit, execution: Execution): Promise<RuleVerdict | string> {
   const stored = targetShape.parse(execution.target);

@@ -6,7 +6,7 @@ import { targetShape } from '../graph/targets.ts';
 import type { ExecutionId } from '../ids.ts';
 import { leases } from '../leases.ts';
 import { log } from '../log.ts';
-import { claimExecution, renewExecutionLease, takeOverExecution } from './claim.ts';
+import { claimExecution, renewExecutionLease, runningFor, takeOverExecution } from './claim.ts';
 import { finishExecution, type Mask } from './finish.ts';
 import { OutputFollower } from './output.ts';
 import type { CommandTarget, RemoteRunner, RunEnd, RunRequest } from './ports.ts';
@@ -88,10 +88,11 @@ async function follow(
 ): Promise<RunEnd> {
   if (how === 'reattach' && request.kind === 'read') return interruptedRead();
   let end = how === 'run' ? await deps.runner.run(request) : await deps.runner.reattach(request);
-  const startedAt = execution.startedAt?.getTime() ?? Date.now();
+  const since = performance.now();
+  const ranForMs = how === 'run' ? 0 : await runningFor(deps.database, request.executionId);
   let pauseMs = REATTACH_FIRST_MS;
   while (end.kind === 'connection_lost' && request.kind === 'change' && !deps.shutdown.aborted) {
-    if (Date.now() - startedAt > request.timeoutMs + REATTACH_GRACE_MS) {
+    if (ranForMs + performance.now() - since > request.timeoutMs + REATTACH_GRACE_MS) {
       return {
         ...end,
         kind: 'unknown',

@@ -93,6 +93,7 @@ export async function transition(
     data: { ...change, status: to },
   });
   if (count === 0) return false;
+  await stampMove(unit, execution.id, to);
   recordMove(unit, execution, from, to, mover);
   if (isFinal(to) && execution.sessionId !== null) {
     const sessionId = execution.sessionId as SessionId;
@@ -100,6 +101,17 @@ export async function transition(
     await closeLinkedStep(unit, sessionId, execution.id as ExecutionId, how);
   }
   return true;
+}
+
+/** When a move happened, by the database's clock like all that times are compared with, whatever the worker's says. */
+async function stampMove(unit: Unit, id: string, to: ExecutionStatus): Promise<void> {
+  if (to === 'queued') {
+    await unit.db
+      .$executeRaw`UPDATE executions SET queued_at = clock_timestamp() WHERE id = ${id}::uuid`;
+  } else if (isFinal(to)) {
+    await unit.db
+      .$executeRaw`UPDATE executions SET ended_at = clock_timestamp() WHERE id = ${id}::uuid`;
+  }
 }
 
 /** The event and the audit entry of a move; also for the first status, which an INSERT writes. */

@@ -2,6 +2,7 @@ import type { Unit } from '../db/database.ts';
 import type { Grant } from '../db/rows.ts';
 import { newId, type ApprovalId, type EntityId, type GrantId, type SessionId } from '../ids.ts';
 import { limits } from '../limits.ts';
+import { forgetEnded } from './ended-grants.ts';
 import type { Risk } from './risk.ts';
 
 /**
@@ -104,6 +105,7 @@ export async function closeGrants(
     },
     select: { id: true, sessionId: true },
   });
+  await forgetEnded(unit, args);
   for (const grant of open) {
     await unit.db.grant.update({
       where: { id: grant.id },

@@ -2,6 +2,7 @@ import type { Unit } from '../db/database.ts';
 import type { Execution, Grant, Session } from '../db/rows.ts';
 import { newId, type GrantId } from '../ids.ts';
 import { limits } from '../limits.ts';
+import { ENDED } from './ended-grants.ts';
 import { isPaused } from './pause.ts';
 
 /** How the task's permission stands at the end of a command. */
@@ -50,7 +51,8 @@ async function ranOutMeanwhile(unit: Unit, execution: Execution): Promise<Grant 
   if (startedAt === null || (grantId === null && approvalId === null)) return null;
   const rows = await unit.db.$queryRaw<Array<{ id: string }>>`
     SELECT g.id FROM grants g JOIN approvals a ON a.id = g.approval_id AND a.status = 'approved'
-    WHERE g.session_id = ${sessionId}::uuid AND g.kind = 'task' AND g.closed_at IS NULL
+    WHERE g.session_id = ${sessionId}::uuid AND g.kind = 'task'
+      AND (g.closed_at IS NULL OR g.closed_reason = ${ENDED})
       AND (g.id = ${grantId}::uuid OR g.approval_id = ${approvalId}::uuid)
       AND g.expires_at >= ${startedAt} AND g.expires_at <= clock_timestamp()
       AND NOT EXISTS (SELECT FROM grants o WHERE o.session_id = g.session_id AND o.kind = 'task'

@@ -67,6 +67,9 @@ async function idleTasks(
     FROM sessions s
     WHERE ${which} AND s.goal IS NOT NULL AND s.ended_at IS NULL AND s.archived_at IS NULL AND s.paused_reason IS NULL
       AND s.last_activity_at < clock_timestamp() - ${limits().idleAfterMs} * interval '1 millisecond'
+      -- A worker whose clock is behind must not make a task look idle: events have the database's time.
+      AND coalesce((SELECT e.at FROM events e WHERE e.session_id = s.id ORDER BY e.id DESC LIMIT 1)
+        < clock_timestamp() - ${limits().idleAfterMs} * interval '1 millisecond', true)
       AND NOT EXISTS (SELECT FROM questions q WHERE q.session_id = s.id AND q.status = 'open')
       AND NOT EXISTS (SELECT FROM approvals a WHERE a.session_id = s.id AND a.status = 'pending')
       AND NOT EXISTS (SELECT FROM passes p WHERE p.session_id = s.id AND p.state IN ('queued', 'running'))

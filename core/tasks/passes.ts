@@ -117,12 +117,13 @@ async function closePass(
     where: { id: pass.id },
     data: {
       state,
-      endedAt: new Date(),
       leaseOwner: null,
       leaseUntil: null,
       ...(error === undefined ? {} : { error }),
     },
   });
+  await unit.db
+    .$executeRaw`UPDATE passes SET ended_at = clock_timestamp() WHERE id = ${pass.id}::uuid`;
   unit.emit({ type: 'pass.ended', sessionId: pass.sessionId, refId: pass.id, data: { state } });
 }
 

@@ -112,6 +112,8 @@ test('J5, L1: a refused key is not tried again by itself: the task is paused at 
 async function anHourAgo(id: SessionId): Promise<void> {
   await bench.database.read
     .$executeRaw`UPDATE sessions SET last_activity_at = last_activity_at - interval '1 hour' WHERE id = ${id}::uuid`;
+  await bench.database.read
+    .$executeRaw`UPDATE events SET at = at - interval '1 hour' WHERE session_id = ${id}::uuid`;
 }
 
 test('J4: an idle task with a goal is nudged once, then closed as partial with a summary that says so', async () => {

@@ -53,7 +53,7 @@ export class Changes {
   }
 
   async reattach(request: RunRequest): Promise<RunEnd> {
-    const giveUpAt = Date.now() + this.#times.reattachForMs;
+    const giveUpAt = performance.now() + this.#times.reattachForMs;
     for (;;) {
       const record = new RunRecord(request);
       let end: RunEnd;
@@ -68,7 +68,11 @@ export class Changes {
         if (!(error instanceof SshError)) throw error;
         end = { kind: 'connection_lost', error, ...record.output(undefined) };
       }
-      if (end.kind !== 'connection_lost' || !TRANSIENT.has(end.error.code) || Date.now() > giveUpAt)
+      if (
+        end.kind !== 'connection_lost' ||
+        !TRANSIENT.has(end.error.code) ||
+        performance.now() > giveUpAt
+      )
         return end;
       await delay(RETRY_MS);
     }

@@ -45,7 +45,7 @@ export async function connect(
   settings: ConnectSettings,
   onClosed: () => void,
 ): Promise<SshConnection> {
-  const deadline = Date.now() + settings.connectTimeoutMs;
+  const deadline = performance.now() + settings.connectTimeoutMs;
   const credentials = await loadCredentials(settings.credentials);
   const expected = await settings.hostKeys.expect(host);
   await faultPoint('ssh.connect');
@@ -58,7 +58,7 @@ export async function connect(
       ...(credentials.privateKey === undefined ? {} : { privateKey: credentials.privateKey }),
       ...(credentials.agent === undefined ? {} : { agent: credentials.agent }),
       authHandler: credentials.methods,
-      readyTimeout: Math.max(1, deadline - Date.now()),
+      readyTimeout: Math.max(1, Math.ceil(deadline - performance.now())),
       keepaliveInterval: settings.keepaliveIntervalMs,
       keepaliveCountMax: 3,
       algorithms: { serverHostKey: preferred(expected.types) },

@@ -188,7 +188,7 @@ export class HostConnections {
     if (this.#connecting || this.#closed || this.#members.length >= this.#limits.connectionsPerHost)
       return;
     this.#connecting = true;
-    const waitMs = this.#notBefore - Date.now();
+    const waitMs = this.#notBefore - performance.now();
     if (waitMs > 0) this.#backoffTimer = setTimeout(() => void this.#connect(), waitMs);
     else void this.#connect();
   }
@@ -217,7 +217,7 @@ export class HostConnections {
     } catch (error) {
       this.#connecting = false;
       this.#notBefore =
-        Date.now() +
+        performance.now() +
         Math.min(this.#limits.backoffMs * 2 ** this.#failures, this.#limits.maxBackoffMs);
       this.#failures += 1;
       // With another connection alive, the commands that wait for a second one go on over that.
