@@ -286,15 +286,16 @@ describe('C3, C4: the execution card', () => {
     expect(card.body).toContain('Running for 5 s');
     expect(card.reactions).toEqual(['✅', '❌', '🛑']);
     const output = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`).join('\n');
-    await world.write(async (unit) =>
-      move(unit, executionId, 'running', 'completed', {
-        endedAt: now,
+    await world.write(async (unit) => {
+      await move(unit, executionId, 'running', 'completed', {
         exitCode: 0,
         stdout: output,
         stdoutBytes: 300n,
         tail: output.slice(-200),
-      }),
-    );
+      });
+      // The move has the database's time; the test has its own.
+      await unit.db.execution.update({ where: { id: executionId }, data: { endedAt: now } });
+    });
     await world.settle();
     expect(world.card(`execution:${executionId}`).eventId).toBe(eventId);
     expect(card.body).toContain('✅ Done in 5 s: Upgrade packages');
