@@ -1,10 +1,10 @@
 import { cleanBody } from '../../core/approvals/words/clean.ts';
-import { editMessage } from '../../core/tasks/messages.ts';
 import { answerTo } from '../cards/replies.ts';
 import { rich } from '../cards/rich.ts';
 import { runCommand } from '../commands/run.ts';
 import { readMessage, type MessageContent } from './content.ts';
 import { answer, botNames, sessionOf, type HandlerContext } from './context.ts';
+import { onEdit } from './edit.ts';
 import { inLobby } from './lobby.ts';
 import { inTaskRoom, turnOfMessage } from './task-room.ts';
 
@@ -26,7 +26,8 @@ export async function onMessage(context: HandlerContext): Promise<void> {
   if (message === undefined || event.room.kind === 'space') return;
   // Notices come from bots; to answer them would be talking among machines.
   if (message.msgtype === 'm.notice') return;
-  if (message.edits !== null) return onEdit(context, message);
+  if (message.edits !== null)
+    return TEXT_TYPES.has(message.msgtype) ? onEdit(context, message) : undefined;
   if (event.room.kind === 'other' && !isForBot(context, message)) return;
   if (!TEXT_TYPES.has(message.msgtype)) return sayUnsupported(context, message);
 
@@ -39,24 +40,6 @@ export async function onMessage(context: HandlerContext): Promise<void> {
   const sessionId = sessionOf(event);
   if (sessionId === undefined) await inLobby(context, message, text);
   else await inTaskRoom(context, sessionId, message, text);
-}
-
-/** The new words of a message (T13). An edit never decides anything: it changes what the agent reads, or is read as well. */
-async function onEdit(context: HandlerContext, message: MessageContent): Promise<void> {
-  const { unit, event, operator } = context;
-  const text = cleanBody(message.body, botNames(context));
-  if (message.edits === null || text === '' || !TEXT_TYPES.has(message.msgtype)) return;
-  const stored = await unit.db.matrixInbox.findUnique({
-    where: { eventId: message.edits },
-    select: { roomId: true },
-  });
-  if (stored?.roomId !== event.room.roomId) return;
-  await editMessage(unit, {
-    eventId: message.edits,
-    editEventId: event.eventId,
-    text,
-    sender: operator.userId,
-  });
 }
 
 /** In a room that is neither lobby nor task the bot listens only when it is called. */

@@ -41,7 +41,8 @@ export async function onRedaction(context: HandlerContext): Promise<void> {
   if (outcome === 'cancelled') await endIfNothingIsLeft(context);
 }
 
-async function takeBack(
+/** Takes back the approvals that an operator's event had given, as far as they can be, and says where it is too late (A7). */
+export async function takeBack(
   context: HandlerContext,
   approvals: ReadonlyArray<Pick<Approval, 'id' | 'turnId' | 'status'>>,
   eventId: MatrixEventId,
