@@ -3,7 +3,7 @@ import { NomosError } from '../../core/errors.ts';
 import type { TurnId } from '../../core/ids.ts';
 import type { Role } from '../../core/operators.ts';
 import type { Card } from '../cards/card.ts';
-import type { HandlerContext } from '../handlers/context.ts';
+import type { HandlerContext, PictureAnswer } from '../handlers/context.ts';
 
 /** One argument of a command. */
 export interface Argument {
@@ -43,9 +43,11 @@ export interface CommandCall {
   taskIfAny(): Promise<Session | undefined>;
 }
 
-/** A command: its statement and what it does. The card is its answer; without one the cards in the room say it all. */
+/**
+ * A command: its statement and what it does. The card or picture is its answer; without one the cards in the room say it all.
+ */
 export interface Command extends CommandStatement {
-  run(call: CommandCall): Promise<Card | undefined>;
+  run(call: CommandCall): Promise<Card | PictureAnswer | undefined>;
 }
 
 /** The argument that names a task. */

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { blastRadius } from '../../core/graph/blast-radius.ts';
-import { getEntity, listEntities, listRelations } from '../../core/graph/read.ts';
+import { listRelations } from '../../core/graph/read.ts';
 import { asId, type EntityId } from '../../core/ids.ts';
 import { affects } from '../cards/approval.ts';
 import { cardOf, fitting } from '../cards/card.ts';
 import { list, para, rich, strong } from '../cards/rich.ts';
 import { clock } from '../cards/view.ts';
-import { label, names, slug } from '../cards/words.ts';
-import { CommandError, type Command } from './command.ts';
+import { label, slug } from '../cards/words.ts';
+import type { Command } from './command.ts';
+import { namedEntity } from './named-entity.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -19,19 +20,7 @@ export const entityCommand: Command = {
   needs: 'viewer',
   async run({ context: { unit, view }, args }) {
     const name = args['name'] ?? '';
-    const entity = await getEntity(unit.db, name);
-    if (entity === null) {
-      const near = await listEntities(unit.db, { text: name, limit: 6 });
-      throw new CommandError(
-        `There is no entity “${name.slice(0, 60)}”.`,
-        near.length === 0
-          ? undefined
-          : `Close to it: ${names(
-              near.map((one) => one.slug),
-              6,
-            )}.`,
-      );
-    }
+    const entity = await namedEntity(unit.db, name);
     const row = await unit.db.entity.findUniqueOrThrow({
       where: { slug: entity.slug },
       select: { id: true },

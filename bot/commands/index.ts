@@ -8,12 +8,14 @@ import { approveCommand, denyCommand } from './decide.ts';
 import { digestCommand } from './digest.ts';
 import { entityCommand } from './entity.ts';
 import { grantsCommand, revokeCommand } from './grants.ts';
+import { graphCommand } from './graph.ts';
 import { pauseCommand, unpauseCommand } from './pause.ts';
 import { reviewCommand } from './review.ts';
 import { scheduleCommand } from './schedule.ts';
 import { statusCommand } from './status.ts';
 import { stopCommand } from './stop.ts';
 import { tasksCommand } from './tasks.ts';
+import { trendCommand } from './trend.ts';
 import { whoamiCommand } from './whoami.ts';
 
 /** All commands but `!help`, which is made from them, in the order of the help. */
@@ -36,5 +38,7 @@ export const COMMANDS: readonly Command[] = [
   scheduleCommand,
   archiveCommand,
   entityCommand,
+  graphCommand,
+  trendCommand,
   whoamiCommand,
 ];

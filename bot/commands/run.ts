@@ -5,7 +5,13 @@ import { answerTo } from '../cards/replies.ts';
 import { rich } from '../cards/rich.ts';
 import type { Card } from '../cards/card.ts';
 import type { MessageContent } from '../handlers/content.ts';
-import { answer, sessionOf, type HandlerContext } from '../handlers/context.ts';
+import {
+  answer,
+  answerWithPicture,
+  sessionOf,
+  type HandlerContext,
+  type PictureAnswer,
+} from '../handlers/context.ts';
 import { turnOfMessage } from '../handlers/task-room.ts';
 import { CommandError, type Command, type CommandCall } from './command.ts';
 import { helpCard, HELP_STATEMENT, unknownCommand } from './help.ts';
@@ -19,19 +25,21 @@ export async function runCommand(
   text: string,
 ): Promise<void> {
   const turnId = await turnOfMessage(context, message);
-  const card = await outcomeOf(context, text, turnId ?? undefined);
-  if (card === undefined) return;
-  await answer(context, card, {
+  const outcome = await outcomeOf(context, text, turnId ?? undefined);
+  if (outcome === undefined) return;
+  const place = {
     turnId: turnId ?? undefined,
     rootEvent: turnId === null ? (message.threadRoot ?? undefined) : undefined,
-  });
+  };
+  if ('png' in outcome) await answerWithPicture(context, outcome, place);
+  else await answer(context, outcome, place);
 }
 
 async function outcomeOf(
   context: HandlerContext,
   text: string,
   turnId: CommandCall['turnId'],
-): Promise<Card | undefined> {
+): Promise<Card | PictureAnswer | undefined> {
   try {
     const { name, rest } = commandLine(text);
     if (name === '' || name === 'help') {

@@ -12,7 +12,15 @@ import type { Language } from '../../core/approvals/words/intent.ts';
 import type { Card } from '../cards/card.ts';
 import type { View } from '../cards/view.ts';
 import type { InboxEvent } from '../inbox/types.ts';
-import { sendMessage, type AtEvent } from '../outbox/enqueue.ts';
+import {
+  PRIORITY,
+  sendMessage,
+  uploadFile,
+  type AtEvent,
+  type InThread,
+} from '../outbox/enqueue.ts';
+import type { PictureRenderer } from '../pictures/render.ts';
+import type { Png } from '../pictures/state.ts';
 
 /** What the handlers know besides the event at hand. */
 export interface HandlerSettings {
@@ -32,6 +40,7 @@ export interface HandlerContext extends HandlerSettings {
   readonly event: InboxEvent;
   readonly operator: Operator;
   readonly view: View;
+  readonly pictures: PictureRenderer;
 }
 
 /** Where an answer goes. */
@@ -50,19 +59,49 @@ export async function answer(
   card: Card,
   place: AnswerPlace = {},
 ): Promise<void> {
-  const { room, eventId } = context.event;
+  await sendMessage(context.unit, { message: card, ...whereOf(context, place) });
+}
+
+/** A picture as an answer. */
+export interface PictureAnswer {
+  readonly png: Png;
+  /** With its extension. */
+  readonly name: string;
+  /** The same in words: for notifications, and for whoever cannot see it. */
+  readonly words: string;
+}
+
+/** Answers with a picture, likewise. */
+export async function answerWithPicture(
+  context: HandlerContext,
+  { png, name, words }: PictureAnswer,
+  place: AnswerPlace = {},
+): Promise<void> {
+  await uploadFile(context.unit, {
+    name,
+    mimetype: 'image/png',
+    bytes: png.bytes,
+    picture: { width: png.width, height: png.height, words },
+    priority: PRIORITY.person,
+    ...whereOf(context, place),
+  });
+}
+
+function whereOf(
+  { event }: HandlerContext,
+  place: AnswerPlace,
+): { to: { room: RoomId }; thread?: InThread; replyTo: AtEvent } {
   const thread =
     place.turnId !== undefined
       ? { turnId: place.turnId }
       : place.rootEvent !== undefined
         ? { rootEvent: place.rootEvent }
         : undefined;
-  await sendMessage(context.unit, {
-    to: { room: room.roomId },
-    message: card,
+  return {
+    to: { room: event.room.roomId },
     ...(thread === undefined ? {} : { thread }),
-    replyTo: place.to ?? { event: eventId },
-  });
+    replyTo: place.to ?? { event: event.eventId },
+  };
 }
 
 /** The names by which the bot may be called at the beginning of a message. */

@@ -1,4 +1,5 @@
 import type { InboxHandler } from '../inbox/types.ts';
+import { PictureRenderer } from '../pictures/render.ts';
 import type { HandlerContext, HandlerSettings } from './context.ts';
 import { onMessage } from './message.ts';
 import { onReaction } from './reaction.ts';
@@ -11,6 +12,7 @@ export type { HandlerSettings } from './context.ts';
  * has seen to the audit entry (T12).
  */
 export function createHandler(settings: HandlerSettings): InboxHandler {
+  const pictures = new PictureRenderer();
   return async function handleEvent(unit, event) {
     const operator = settings.operators.find(event.sender);
     if (operator === undefined) return;
@@ -19,6 +21,7 @@ export function createHandler(settings: HandlerSettings): InboxHandler {
       unit,
       event,
       operator,
+      pictures,
       view: { now: new Date(), timeZone: settings.timeZone },
     };
     switch (event.type) {

@@ -104,20 +104,28 @@ export interface UploadedFile {
   sizeBytes: number;
   /** The `mxc://` address. */
   url: string;
+  /** Set for a picture: its size in pixels, and in words what it shows. */
+  picture?: { width: number; height: number; words: string } | undefined;
 }
 
-/** The content of a file message. */
+/** The content of a file message; a picture's words are its body, so that a notification says what it shows. */
 export function fileEvent(
   file: UploadedFile,
   tags: NomosTags,
   placement: Placement = {},
 ): EventContent {
+  const { picture } = file;
+  const info = { mimetype: file.mimetype, size: file.sizeBytes };
   return {
-    msgtype: 'm.file',
-    body: file.name,
+    ...(picture === undefined
+      ? { msgtype: 'm.file', body: file.name, info }
+      : {
+          msgtype: 'm.image',
+          body: picture.words,
+          info: { ...info, w: picture.width, h: picture.height },
+        }),
     filename: file.name,
     url: file.url,
-    info: { mimetype: file.mimetype, size: file.sizeBytes },
     'm.mentions': {},
     ...related(placeRelation(placement)),
     'org.nomos': tags,

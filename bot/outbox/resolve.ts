@@ -109,7 +109,7 @@ export async function resolveRow(db: Reader, row: MatrixOutbox): Promise<Outgoin
 
 /** Works out the file of an `upload` row. */
 export async function resolveFile(db: Reader, row: MatrixOutbox): Promise<OutgoingFile> {
-  const { file, url, thread, replyTo, tags } = rowContent.upload.parse(row.content);
+  const { file, picture, url, thread, replyTo, tags } = rowContent.upload.parse(row.content);
   const placement = await placementOf(db, thread, replyTo);
   const bytes = Buffer.from(file.base64, 'base64');
   const { name, mimetype } = file;
@@ -120,7 +120,7 @@ export async function resolveFile(db: Reader, row: MatrixOutbox): Promise<Outgoi
     url,
     event: (address) =>
       fileEvent(
-        { name, mimetype, sizeBytes: bytes.length, url: address },
+        { name, mimetype, sizeBytes: bytes.length, url: address, picture },
         { txn: row.txnId, ...tags },
         placement,
       ),

@@ -67,6 +67,14 @@ export const rowContent = {
   upload: z.strictObject({
     v: z.literal(1),
     file: z.strictObject({ name: z.string(), mimetype: z.string(), base64: z.string() }),
+    /** Set for a picture: its size in pixels, and in words what it shows. */
+    picture: z
+      .strictObject({
+        width: z.number().int().positive(),
+        height: z.number().int().positive(),
+        words: z.string(),
+      })
+      .optional(),
     /** The media's address once it is uploaded. */
     url: z.string().optional(),
     tags,

@@ -22,6 +22,8 @@ export async function uploadFile(
     name: string;
     mimetype: string;
     bytes: Uint8Array;
+    /** For a picture: its size in pixels, and in words what it shows. */
+    picture?: { width: number; height: number; words: string } | undefined;
     thread?: InThread | undefined;
     replyTo?: AtEvent | undefined;
     /** Ties the file's event to a key in `matrix_cards`, so that it can be linked to or replied to. */
@@ -55,6 +57,7 @@ export async function uploadFile(
   const content: RowContent<'upload'> = {
     v: 1,
     file: { name: args.name, mimetype: args.mimetype, base64 },
+    ...(args.picture === undefined ? {} : { picture: args.picture }),
     tags:
       card === undefined ? { kind: 'file' } : { card: card.key, kind: card.kind, ref: card.refId },
     ...placed(args),

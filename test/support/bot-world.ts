@@ -36,7 +36,9 @@ export interface Shown {
   html: string;
   mentions: readonly string[];
   msgtype: string;
-  readonly file: { name: string; text: string } | null;
+  readonly file: { name: string; text: string; bytes: Buffer } | null;
+  /** The size in pixels of one that is shown as a picture. */
+  readonly picture: { width: number; height: number } | null;
   readonly thread: string | null;
   readonly replyTo: string | null;
   edits: number;
@@ -261,17 +263,20 @@ export class BotWorld {
           roomId,
           eventId,
           cardKey: row.cardKey,
-          body: content?.message.body ?? upload?.file.name ?? '',
+          body: content?.message.body ?? upload?.picture?.words ?? upload?.file.name ?? '',
           html: content?.message.formatted_body ?? '',
           mentions: content?.message.mentions ?? [],
-          msgtype: content?.message.msgtype ?? 'm.file',
+          msgtype:
+            content?.message.msgtype ?? (upload?.picture === undefined ? 'm.file' : 'm.image'),
           file:
             upload === null
               ? null
               : {
                   name: upload.file.name,
                   text: Buffer.from(upload.file.base64, 'base64').toString(),
+                  bytes: Buffer.from(upload.file.base64, 'base64'),
                 },
+          picture: upload?.picture ?? null,
           thread: await this.#threadOf(place?.thread),
           replyTo: this.#eventOf(place?.replyTo),
           edits: 0,

@@ -1,0 +1,43 @@
+import { joinSql, sql, type Reader } from '../db/database.ts';
+import type { Dependent } from './ontology-file.ts';
+
+/** An entity as a picture of the graph shows it. */
+export interface GraphNode {
+  slug: string;
+  type: string;
+  name: string;
+  state: string;
+  /** As the checks last saw it; `unknown` when there is none yet. */
+  health: string;
+}
+
+/** A current relation: source, type, target, and which side suffers when the other fails. */
+export interface GraphEdge {
+  source: string;
+  type: string;
+  target: string;
+  dependent: Dependent;
+}
+
+/** The named entities, those that exist, by slug. */
+export async function nodesOf(db: Reader, slugs: readonly string[]): Promise<GraphNode[]> {
+  if (slugs.length === 0) return [];
+  return db.$queryRaw<GraphNode[]>(sql`
+    SELECT e.slug, e.type, e.name, e.state, coalesce(s.health, 'unknown') AS health
+    FROM entities e LEFT JOIN entity_status s ON s.entity_id = e.id
+    WHERE e.slug IN (${joinSql([...slugs])})
+    ORDER BY e.slug`);
+}
+
+/** The current relations of which both ends are among the named entities. */
+export async function edgesAmong(db: Reader, slugs: readonly string[]): Promise<GraphEdge[]> {
+  if (slugs.length === 0) return [];
+  return db.$queryRaw<GraphEdge[]>(sql`
+    SELECT s.slug AS source, r.type, t.slug AS target, k.dependent
+    FROM relationships r
+    JOIN relationship_types k ON k.name = r.type
+    JOIN entities s ON s.id = r.source_id
+    JOIN entities t ON t.id = r.target_id
+    WHERE r.valid_to IS NULL AND s.slug IN (${joinSql([...slugs])}) AND t.slug IN (${joinSql([...slugs])})
+    ORDER BY 1, 2, 3`);
+}
