@@ -8,7 +8,7 @@ import { lockSession } from '../tasks/lock.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { lastLines } from '../text/clip.ts';
 import { safeText } from '../text/safe.ts';
-import { terminalText } from '../text/terminal.ts';
+import { terminalText, withoutEscapes } from '../text/terminal.ts';
 import type { Captured, RunEnd } from './ports.ts';
 import { batchNote } from './batch/results.ts';
 import { endNote, GRANT_WORDS } from './results.ts';
@@ -21,6 +21,17 @@ const TAIL_BYTES = 1024;
 
 /** Hides secrets in a text (X9). */
 export type Mask = (text: string) => string;
+
+/**
+ * Hides the secrets in an output. One that is divided by escape sequences (the colours of a search) comes to light where those are
+ * taken out: where there is such a one, the output is kept without them.
+ */
+export function maskOutput(text: string, mask: Mask): string {
+  const masked = mask(text);
+  const plain = withoutEscapes(masked);
+  const maskedPlain = mask(plain);
+  return maskedPlain === plain ? masked : maskedPlain;
+}
 
 /** The last lines of an output, fit for a card. */
 export function outputTail(text: string): string {
@@ -208,8 +219,8 @@ function sshFailure(error: SshError): ExecutionChange {
 }
 
 function outputChange(stdout: Captured, stderr: Captured, mask: Mask): ExecutionChange {
-  const out = mask(storable(stdout));
-  const err = mask(storable(stderr));
+  const out = maskOutput(storable(stdout), mask);
+  const err = maskOutput(storable(stderr), mask);
   return {
     stdout: out,
     stderr: err,

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts';
 import type { ExecutionId } from '../ids.ts';
 import { log } from '../log.ts';
 import { safeText } from '../text/safe.ts';
-import { outputTail, type Mask } from './finish.ts';
+import { maskOutput, outputTail, type Mask } from './finish.ts';
 import type { OutputStream } from './ports.ts';
 
 /** How often the last lines go to the row, and so to the card, while a command runs. */
@@ -10,13 +10,25 @@ const FLUSH_MS = 1_000;
 /** How much of the newest output is kept for that: more than a card shows, so that a masked secret stays whole in it. */
 const WINDOW_BYTES = 16 * 1024;
 
-/** Follows a running command's output and keeps its last lines in the row (X4). Holds a window, never the whole. */
+const NOTHING: Buffer = Buffer.alloc(0);
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+/**
+ * Follows a running command's output and keeps its last lines in the row (X4). Holds a window, never the whole. Lines go into it
+ * when they are whole, and of one that is not the last word is not shown: a secret that is cut in two is none that could be
+ * recognised (X9).
+ */
 export class OutputFollower {
   readonly #database: Database;
   readonly #id: ExecutionId;
   readonly #owner: string;
   readonly #mask: Mask;
-  #window: Buffer = Buffer.alloc(0);
+  #window: Buffer = NOTHING;
+  /** Whether the window begins in the middle of a line. */
+  #cut = false;
+  /** The lines that are not whole yet. */
+  readonly #open: Record<OutputStream, Buffer> = { stdout: NOTHING, stderr: NOTHING };
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -28,11 +40,19 @@ export class OutputFollower {
     this.#mask = options.mask;
   }
 
-  /** Takes a piece of output. Both streams share the window, in the order in which they came. */
-  add(_stream: OutputStream, chunk: Uint8Array): void {
+  /** Takes a piece of output. Both streams share the window, in the order in which their lines ended. */
+  add(stream: OutputStream, chunk: Uint8Array): void {
     if (this.#stopped) return;
-    const fresh = chunk.length > WINDOW_BYTES ? chunk.subarray(chunk.length - WINDOW_BYTES) : chunk;
-    this.#window = Buffer.concat([this.#window, fresh]).subarray(-WINDOW_BYTES);
+    const text = Buffer.concat([this.#open[stream], chunk]);
+    const end = Math.max(text.lastIndexOf(LINE_FEED), text.lastIndexOf(CARRIAGE_RETURN)) + 1;
+    this.#keep(text.subarray(0, end));
+    const rest = text.subarray(end);
+    if (rest.length <= WINDOW_BYTES) this.#open[stream] = Buffer.from(rest);
+    else {
+      // A line without end goes on in pieces.
+      this.#keep(rest);
+      this.#open[stream] = NOTHING;
+    }
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#flushing = this.#flush();
@@ -46,8 +66,24 @@ export class OutputFollower {
     await this.#flushing;
   }
 
+  #keep(text: Buffer): void {
+    const all = Buffer.concat([this.#window, text.subarray(-WINDOW_BYTES)]);
+    this.#cut ||= all.length > WINDOW_BYTES || text.length > WINDOW_BYTES;
+    this.#window = all.subarray(-WINDOW_BYTES);
+  }
+
+  #text(): string {
+    const whole = safeText(this.#window);
+    // What the window begins with may be the rest of something.
+    const lines = this.#cut ? whole.replace(/^\S*/u, '') : whole;
+    const open = [this.#open.stdout, this.#open.stderr].map((line) =>
+      withoutLastWord(safeText(line)),
+    );
+    return withoutLastWord(lines) + open.filter((line) => line !== '').join('\n');
+  }
+
   async #flush(): Promise<void> {
-    const tail = outputTail(this.#mask(safeText(this.#window)));
+    const tail = outputTail(maskOutput(this.#text(), this.#mask));
     try {
       await this.#database.write(async (unit) => {
         const { count } = await unit.db.execution.updateMany({
@@ -66,4 +102,12 @@ export class OutputFollower {
       log.warn({ execution: this.#id, error }, 'could not store the last lines');
     }
   }
+}
+
+/** Up to the last white space, which is left out too unless it ends a line. */
+function withoutLastWord(text: string): string {
+  let end = text.length;
+  while (end > 0 && !/\s/u.test(text.charAt(end - 1))) end--;
+  while (end > 0 && /[ \t]/.test(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 }

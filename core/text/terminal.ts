@@ -10,7 +10,7 @@ const ESCAPES =
  */
 export function terminalText(text: string): string {
   if (!text.includes('\r') && !text.includes('\u001b')) return text;
-  const plain = text.replace(ESCAPES, '');
+  const plain = withoutEscapes(text);
   if (!plain.includes('\r')) return plain;
   return plain.split('\n').map(lastVersion).join('\n');
 }
@@ -19,4 +19,9 @@ export function terminalText(text: string): string {
 function lastVersion(line: string): string {
   if (!line.includes('\r')) return line;
   return line.split('\r').findLast((part) => part !== '') ?? '';
+}
+
+/** The text without escape sequences. */
+export function withoutEscapes(text: string): string {
+  return text.includes('\u001b') ? text.replace(ESCAPES, '') : text;
 }
