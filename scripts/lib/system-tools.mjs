@@ -1,6 +1,6 @@
 /** Programs of the system that tests run against. As root on Debian they are installed; elsewhere it is said how. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SetupFailure } from './setup-failure.mjs';
@@ -44,6 +44,22 @@ const TOOLS = [
     use: 'the remote wrapper is tried in the shell of Alpine',
     needed: false,
     isThere: () => program('busybox'),
+  },
+  {
+    package: 'iproute2',
+    use: 'links are cut between network namespaces',
+    needed: false,
+    isThere: () => program('ip'),
+  },
+  {
+    package: 'libfaketime',
+    use: 'clocks are moved',
+    needed: false,
+    isThere: () =>
+      existsSync('/usr/lib') &&
+      readdirSync('/usr/lib').some((folder) =>
+        existsSync(join('/usr/lib', folder, 'faketime', 'libfaketime.so.1')),
+      ),
   },
   {
     package: 'chromium',

@@ -39,6 +39,10 @@ export interface TestSshdOptions {
   config?: string[];
   /** Further variables of the login environment. */
   env?: Record<string, string>;
+  /** Where it listens. Default 127.0.0.1. */
+  address?: string;
+  /** What it is started by, in front of its own command line: `ip netns exec <name>`. Default nothing. */
+  launcher?: readonly string[];
 }
 
 /**
@@ -55,17 +59,19 @@ export class TestSshd {
   /** The private key that may log in. */
   readonly keyFile: string;
   readonly #program: string;
+  readonly #launcher: readonly string[];
   #process: ChildProcess | undefined;
 
   private constructor(program: string, dir: string, port: number, options: TestSshdOptions) {
     this.#program = program;
+    this.#launcher = options.launcher ?? [];
     this.dir = dir;
     this.home = path.join(dir, 'home');
     this.state = path.join(dir, 'state', 'executions');
     this.keyFile = path.join(dir, 'user_key');
     this.endpoint = {
       slug: options.slug ?? 'web-1',
-      address: '127.0.0.1',
+      address: options.address ?? '127.0.0.1',
       port,
       user: userInfo().username,
     };
@@ -84,14 +90,14 @@ export class TestSshd {
 
   /** Starts listening (again), on the same port, with the same files. */
   async listen(): Promise<void> {
-    const child = spawn(this.#program, ['-D', '-e', '-f', path.join(this.dir, 'sshd_config')], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+    const own = [this.#program, '-D', '-e', '-f', path.join(this.dir, 'sshd_config')];
+    const [command = '', ...args] = [...this.#launcher, ...own];
+    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     this.#process = child;
     let log = '';
     child.stderr?.on('data', (chunk: Buffer) => (log = (log + chunk.toString()).slice(-8_000)));
     const deadline = Date.now() + START_LIMIT_MS;
-    while (!(await answers(this.endpoint.port))) {
+    while (!(await answers(this.endpoint))) {
       if (child.exitCode !== null || Date.now() > deadline)
         throw new Error(`sshd did not start:\n${log}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -196,7 +202,7 @@ export class TestSshd {
       path.join(dir, 'sshd_config'),
       [
         `Port ${this.endpoint.port}`,
-        'ListenAddress 127.0.0.1',
+        `ListenAddress ${this.endpoint.address}`,
         `HostKey ${path.join(dir, 'host_key')}`,
         `AuthorizedKeysFile ${path.join(dir, 'authorized_keys')}`,
         'PidFile none',
@@ -246,9 +252,9 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-function answers(port: number): Promise<boolean> {
+function answers({ address, port }: HostEndpoint): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = net.connect(port, '127.0.0.1');
+    const socket = net.connect(port, address);
     socket.once('data', () => {
       socket.destroy();
       resolve(true);

@@ -45,6 +45,8 @@ export async function runRound(
   const wrong: string[] = [];
   try {
     const asking = Promise.all(scripts.map((script) => operator.ask(script)));
+    // It is waited for below; a failure meanwhile must not end the run.
+    asking.catch(() => {});
     for (let left = random.int(1, 3); left > 0; left--) {
       await new Promise((resolve) => setTimeout(resolve, random.int(0, 1_200)));
       const fault = chooseFault(random, world);

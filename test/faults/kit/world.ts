@@ -345,7 +345,7 @@ async function openMatrix(services: HurtServices, name: string): Promise<MatrixS
 
 /** Whether an error says that the database was away or went away, so that the work may be done again. */
 export function isAway(error: unknown): boolean {
-  return /terminat|connection|ECONN|closed|57P0|P1001|P1017|P2024|P2028|starting up|shutting down|recovery mode|Timed out|reach|socket|too many clients|accepting connections/i.test(
+  return /terminat|connection|ECONN|closed|57P0|P1001|P1017|P2024|P2028|starting up|shutting down|recovery mode|Timed out|reach|socket|too many clients|accepting connections|start a transaction|Transaction API/i.test(
     String(error),
   );
 }
