@@ -43,8 +43,12 @@ export interface Input {
   from: 'none' | 'text' | 'file' | 'pipe';
   /** Literal texts that may arrive there. */
   texts: readonly string[];
-  /** What the earlier command of the pipe puts out, one item a line. */
+  /** What the earlier commands of the pipe put out, one item a line. */
   output: HoleKind;
+  /** Set when nothing comes through the pipe but text that stands in the command. */
+  fixed?: true;
+  /** Set inside a loop over `read`: what is left of the loop's input, which its commands get without being meant to. */
+  rest?: true;
 }
 
 /** One simple command. */

@@ -187,6 +187,8 @@ function readingPath(path: string, arg: Arg): Finding[] {
   if (hit === 'private')
     return [changes(`reads a file that may hold passwords or tokens: ${shown(path)}`)];
   if (isDevice(clean)) return [changes(`opens a device: ${shown(path)}`)];
+  if (/^\/proc\/(?!self\/)[^/]+\/(task\/[^/]+\/)?(fd|map_files)\/./.test(clean))
+    return [changes(`reads a file that another process has open: ${shown(path)}`)];
   return [];
 }
 

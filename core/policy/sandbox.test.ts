@@ -92,12 +92,12 @@ describe.skipIf(missing !== undefined)(
         (command) =>
           !/sleep|ping|ssh|curl|wget|traceroute|mtr|dig|nslookup|whois|kubectl|helm/.test(command),
       );
-      const commands = all.filter((_, at) => EFFORT > 1 || at % 12 === 0);
+      const commands = all.filter((_, at) => EFFORT > 1 || at % 25 === 0);
       for (const command of commands) expect(classify(command).risk, command).toBe('read_only');
       const changed = await changesIn(commands);
       const told = [...changed].filter(([, what]) => !BOOKKEEPING.test(what));
       expect(told.map(([at, what]) => `${commands[at]} → ${what}`)).toEqual([]);
-    });
+    }, 120_000);
 
     test('random options of everyday programs, when they are called read-only', async () => {
       const commands = [...randomCalls(4000 * EFFORT, 20_261_129)]
@@ -106,6 +106,6 @@ describe.skipIf(missing !== undefined)(
       expect(commands.length).toBeGreaterThan(100);
       const changed = await changesIn(commands);
       expect([...changed].map(([at, what]) => `${commands[at]} → ${what}`)).toEqual([]);
-    });
+    }, 120_000);
   },
 );

@@ -1,6 +1,7 @@
 /** Accounts and sessions: who there is, who is here, and who may come in. */
 import { changes, destroys, shown } from '../model.ts';
 import type { Call, Check, Finding } from '../model.ts';
+import { sendsNames } from './hosts.ts';
 import { best, given } from './lenient.ts';
 import { has, readOptions } from './options.ts';
 import { each, ids, mutates, problems, reads } from './rules.ts';
@@ -12,6 +13,9 @@ const getent: Check = (call) => {
   if (/^g?shadow$/.test(database)) return [destroys('getent shadow reads password hashes')];
   return [
     ...problems('getent', read),
+    ...(/^(hosts|ahosts|ahostsv4|ahostsv6|networks)$/.test(database)
+      ? sendsNames('getent', read.operands.slice(1))
+      : []),
     ...(/\0/.test(database) ? [changes('getent: the database is only known at run time')] : []),
   ];
 };

@@ -2,7 +2,9 @@
 import { changes, destroys, endless, shown } from '../model.ts';
 import type { Arg, Check, Rule } from '../model.ts';
 import { secrecyOf } from '../paths.ts';
+import { sendsNames } from './hosts.ts';
 import { best } from './lenient.ts';
+import { ps } from './processes.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { each, problems, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -49,6 +51,17 @@ const ONE = reads(
     },
   },
 );
+
+/** `docker top CONTAINER [ps options]`, and Compose's without options. */
+const TOP: Rule = {
+  check: (call, shell) => {
+    const options = call.args.filter((arg) => arg.value.startsWith('-'));
+    const rest = call.args.slice(call.args.findIndex((arg) => !arg.value.startsWith('-')) + 1);
+    return call.args.length === options.length
+      ? []
+      : ps({ ...call, name: 'ps', args: [...options, ...rest] }, shell);
+  },
+};
 
 /** Options of `docker exec` in front of the container. */
 const EXEC =
@@ -134,7 +147,8 @@ const compose = verbs({
   globals:
     '-f: -p: --file: --project-name: --profile: --project-directory: --ansi: --progress: --no-ansi --compatibility --all-resources --version -v',
   read: {
-    'ps ls images top version port volumes': LIST,
+    'ps ls images version port volumes': LIST,
+    top: { check: () => [] },
     logs: LOGS,
     'events stats': ONE,
     exec: execIn(),
@@ -162,12 +176,10 @@ const docker = verbs({
     'inspect port top diff history': {
       ...INSPECT,
       check: (call, shell) =>
-        (call.name.endsWith('history')
-          ? ONE
-          : call.name.endsWith('top')
-            ? reads('-aefxu -o:')
-            : INSPECT
-        ).check(call, shell),
+        (call.name.endsWith('history') ? ONE : call.name.endsWith('top') ? TOP : INSPECT).check(
+          call,
+          shell,
+        ),
     },
     logs: LOGS,
     'stats events version info': ONE,
@@ -177,7 +189,8 @@ const docker = verbs({
     container: verbs({
       read: {
         'ls list ps': LIST,
-        'inspect port top diff': INSPECT,
+        'inspect port diff': INSPECT,
+        top: TOP,
         logs: LOGS,
         stats: ONE,
         exec: execIn(),
@@ -194,10 +207,18 @@ const docker = verbs({
     'secret config': verbs({ read: { ls: LIST } }),
     context: verbs({ read: { 'ls show': LIST, inspect: INSPECT } }),
     plugin: verbs({ read: { ls: LIST, inspect: INSPECT } }),
-    pod: verbs({ read: { 'ls ps list': LIST, inspect: INSPECT, logs: LOGS, 'top stats': ONE } }),
+    pod: verbs({
+      read: { 'ls ps list': LIST, inspect: INSPECT, logs: LOGS, stats: ONE, top: TOP },
+    }),
     healthcheck: verbs({ read: {} }),
     buildx: verbs({ read: { 'ls du version inspect': ONE } }),
-    manifest: verbs({ read: { inspect: reads('-v --verbose --insecure') } }),
+    manifest: verbs({
+      read: {
+        inspect: reads('-v --verbose --insecure', {
+          also: (read, call) => sendsNames(call.name, read.operands),
+        }),
+      },
+    }),
     compose,
     '': reads('--version -v'),
   },

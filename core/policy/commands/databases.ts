@@ -1,10 +1,11 @@
 /** Clients of databases: what they are asked is looked at. */
 import { changes, destroys, HOLE, shown } from '../model.ts';
 import type { Arg, Call, Check, Finding } from '../model.ts';
-import { best } from './lenient.ts';
+import { sendsNames } from './hosts.ts';
+import { best, sure } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
-import { each, problems } from './rules.ts';
+import { each, problems, reads } from './rules.ts';
 import { sqlFindings } from './sqltext.ts';
 import type { Table } from './rules.ts';
 
@@ -49,7 +50,10 @@ const psql: Check = (call, shell) => {
     call.args,
     '-lAtqxXzEnHwSeb0 -c: -d: -h: -p: -U: -v: -F: -P: -R: -V --command: --dbname: --host: --port: --username: --list --no-align --tuples-only --quiet --expanded --no-psqlrc --field-separator: --pset: --csv --html --no-password --set: --variable: --version --help --echo-errors --no-readline',
   );
-  const found = problems('psql', read);
+  const found = [
+    ...problems('psql', read),
+    ...sendsNames('psql', [...valuesOf(read, '-h', '--host', '-d', '--dbname'), ...read.operands]),
+  ];
   for (const value of valuesOf(read, '-v', '--set', '--variable', '-P', '--pset')) {
     if (
       !/^(ON_ERROR_STOP|VERBOSITY|QUIET|format|border|pager|null|tuples_only|footer|expanded|x|linestyle)=?\w*$/.test(
@@ -88,7 +92,10 @@ const mysql: Check = (call, shell) => {
     call.args,
     '-BNstEtvwrCb -e: -h: -P: -u: -p? -D: -S: --execute: --host: --port: --user: --password? --database: --socket: --batch --skip-column-names --silent --table --vertical --raw --protocol: --connect-timeout: --default-character-set: --version --help --ssl-mode: --column-names --no-auto-rehash --html --xml -V',
   );
-  const found = problems(call.name, read);
+  const found = [
+    ...problems(call.name, read),
+    ...sendsNames(call.name, valuesOf(read, '-h', '--host')),
+  ];
   if (has(read, '--version', '--help', '-V')) return found;
   const commands = valuesOf(read, '-e', '--execute');
   if (commands.length === 0)
@@ -168,7 +175,7 @@ const mysqladmin: Check = (call) => {
       arg.value,
     ),
   )
-    ? problems(call.name, read)
+    ? [...problems(call.name, read), ...sendsNames(call.name, valuesOf(read, '-h', '--host'))]
     : [changes(`${call.name} changes the server`)];
 };
 
@@ -180,7 +187,7 @@ export const databases: Table = {
   ...each('dropdb dropuser', admin(undefined, 'deletes a database or user')),
   pg_ctl: {
     check: (call) =>
-      /^(-D \S+ )?status( -D \S+)?$/.test(call.args.map(best).join(' '))
+      /^(-D \S+ )?status( -D \S+)?$/.test(sure(call))
         ? []
         : [changes('pg_ctl controls the server')],
   },
@@ -191,16 +198,12 @@ export const databases: Table = {
         ? []
         : [changes('pg_lsclusters: options not known')],
   },
-  pg_isready: {
-    check: (call) =>
-      problems(
-        'pg_isready',
-        readOptions(
-          call.args,
-          '-q -h: -p: -d: -U: -t: --host: --port: --dbname: --username: --timeout: --quiet --version',
-        ),
-      ),
-  },
+  pg_isready: reads(
+    '-q -h: -p: -d: -U: -t: --host: --port: --dbname: --username: --timeout: --quiet --version',
+    {
+      also: (read, call) => sendsNames(call.name, valuesOf(read, '-h', '--host', '-d', '--dbname')),
+    },
+  ),
   pg_controldata: { check: (call) => problems('pg_controldata', readOptions(call.args, '-D: -V')) },
   pg_resetwal: admin(undefined, 'throws away the write-ahead log'),
 };

@@ -1,8 +1,8 @@
 /** Disks, volumes and file systems: looking is harmless, almost everything else is for ever. */
-import { changes, destroys, isKnown } from '../model.ts';
+import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Call, Check, HoleKind } from '../model.ts';
-import { best, given, operandsOf, targets } from './lenient.ts';
-import { has, readOptions } from './options.ts';
+import { best, given, operandsOf, sure, targets } from './lenient.ts';
+import { has, readOptions, valuesOf } from './options.ts';
 import { each, problems, reads, verbs, wrecks } from './rules.ts';
 import type { Table } from './rules.ts';
 
@@ -38,7 +38,13 @@ const smartctl: Check = (call) => {
     call.args,
     '-aixHcA -l: -d: -n: -q: -T: -f: -g: -j? --all --xall --info --identify? --health --capabilities --attributes --log: --device: --nocheck: --get: --json? --scan --scan-open --format: --tolerance: --version --help',
   );
-  return problems('smartctl', line);
+  const sets = valuesOf(line, '-l', '--log').filter((log) =>
+    /^sct(erc|tempint)\b.|\0/.test(log.value),
+  );
+  return [
+    ...problems('smartctl', line),
+    ...sets.map((log) => changes(`smartctl -l ${shown(log)} sets how the drive works`)),
+  ];
 };
 
 const hdparm: Check = (call) => {
@@ -79,7 +85,7 @@ const tune = (spec: string, ...needed: string[]): { check: Check } => ({
 
 /** Names of disks, when nothing else is asked for: `lsblk -dno NAME`, or `-p` for their paths. */
 function listedDisks(call: Call): HoleKind {
-  const text = call.args.map(best).join(' ');
+  const text = sure(call);
   const names = /^-[dln]*(p?)[dln]*o ?NAME$|^(?:-[dln]+ )+-o NAME$/.exec(text);
   if (!names) return { kind: 'any' };
   return names[1] === 'p' ? { kind: 'paths', patterns: ['/dev/*'] } : { kind: 'id' };

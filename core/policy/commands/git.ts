@@ -1,7 +1,7 @@
 /** git: its reading verbs, without the options that run programs, write files or change settings. */
-import { changes, shown } from '../model.ts';
-import type { Call, Check, Finding, Rule, Shell } from '../model.ts';
-import { best } from './lenient.ts';
+import { changes, isKnown, shown } from '../model.ts';
+import type { Arg, Call, Check, Finding, Rule, Shell } from '../model.ts';
+import { best, sure } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
 import { dangerFindings, problems, reads, readsFile } from './rules.ts';
@@ -9,10 +9,24 @@ import type { Table } from './rules.ts';
 
 /** Settings that may be given with `-c`: they only change how output looks. */
 const SETTINGS =
-  /^(core\.(quotepath|pager=(cat|)$|abbrev|fsmonitor=false$)|color\.\w+|safe\.directory|log\.(date|decorate|abbrevcommit)|diff\.(renames|renamelimit|context|external=$)|advice\.\w+|status\.\w+|column\.\w+|pager\.\w+=(false|cat)$)/i;
+  /^(core\.(quotepath|pager=(cat|)$|abbrev|fsmonitor=false$)|color\.\w+|log\.(date|decorate|abbrevcommit)|diff\.(renames|renamelimit|context|external=$)|advice\.\w+|status\.\w+|column\.\w+|pager\.\w+=(false|cat)$)/i;
 
 const COMMIT =
   '-W -n: -L: -S: -G: -M? -C? -B? -U: -# -p -u -s -z -r -R -a -b -w -m -c -g -q -i -E -F -P -t --oneline --graph --all --branches? --tags? --remotes? --decorate? --no-decorate --stat? --shortstat --numstat --dirstat? --summary --name-only --name-status --patch --no-patch --raw --pretty? --format? --abbrev? --abbrev-commit --no-abbrev-commit --date? --since? --after? --until? --before? --author? --committer? --grep? --all-match --invert-grep --regexp-ignore-case --max-count? --skip? --merges --no-merges --first-parent --reverse --follow --diff-filter? --find-renames? --find-copies? --unified? --color? --no-color --word-diff? --color-words? --color-moved? --no-renames --full-index --binary --minimal --patience --histogram --diff-algorithm? --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-cr-at-eol --ignore-submodules? --submodule? --no-ext-diff --no-textconv --cached --staged --check --exit-code --quiet --relative? --no-prefix --src-prefix? --dst-prefix? --left-right --cherry-pick --cherry-mark --topo-order --date-order --author-date-order --simplify-by-decoration --ancestry-path --full-history --no-walk --source --notes? --no-notes --show-notes --encoding? --merge-base --no-index --text --function-context --compact-summary --patch-with-stat --cc --combined-all-paths --diff-merges? --remerge-diff --parents --children --boundary --walk-reflogs --not --glob? --exclude? --count --objects --no-color-moved --stat-width? --indent-heuristic --line-prefix? --inter-hunk-context? --pickaxe-regex --pickaxe-all --show-pulls --no-commit-id --root --always --log-size --clear-decorations --decorate-refs? --no-pager --max-parents? --min-parents? --expand-tabs? --no-expand-tabs --z';
+
+/** Secrets that were committed: `git show HEAD:.env`, `git log -p -- server.key`. */
+function storedSecrets(operands: readonly Arg[], shell: Shell): Finding[] {
+  return operands
+    .map((arg) => ({ ...arg, value: arg.value.replace(/^[^:]*:(?!\()/, '') }))
+    .filter((arg) => isKnown({ ...arg, glob: false }) && /[./]/.test(arg.value))
+    .flatMap((arg) => readsFile(arg, shell));
+}
+
+/** Formats that make git check signatures. */
+const signatures = (read: Options): Finding[] =>
+  valuesOf(read, '--format', '--sort')
+    .filter((format) => /signature/.test(format.value))
+    .map((format) => changes(`git runs gpg for ${shown(format)}`));
 
 /** Placeholders that check signatures, for which git runs gpg. */
 const history = (extra: (read: Options, shell: Shell) => Finding[] = () => []): Rule =>
@@ -21,6 +35,7 @@ const history = (extra: (read: Options, shell: Shell) => Finding[] = () => []): 
       ...valuesOf(read, '--format', '--pretty')
         .filter((format) => /%G/.test(format.value))
         .map((format) => changes(`git runs gpg for ${shown(format)}`)),
+      ...storedSecrets(read.operands, shell),
       ...extra(read, shell),
     ],
   });
@@ -34,10 +49,12 @@ const BRANCH =
 /** `git branch` and `git tag` make something when they get a name and no listing option. */
 const listing = (spec: string, ...needed: string[]): Rule =>
   reads(spec, {
-    also: (read) =>
-      read.operands.length > 0 && !has(read, ...needed)
+    also: (read) => [
+      ...signatures(read),
+      ...(read.operands.length > 0 && !has(read, ...needed)
         ? [changes(`git makes or moves ${shown(read.operands[0] ?? '')}`)]
-        : [],
+        : []),
+    ],
   });
 
 const verbTable = (table: Readonly<Record<string, Rule>>): Rule => ({
@@ -139,8 +156,7 @@ const RO: Readonly<Record<string, Rule>> = {
   ),
   remote: {
     check: (call) => {
-      const words = call.args.map(best);
-      const text = words.join(' ');
+      const text = sure(call);
       return /^(-v|--verbose)?$/.test(text) ||
         /^(-v )?(show( -n)?|get-url( --all| --push)?)( [\w./-]+)?$/.test(text)
         ? []
@@ -169,11 +185,20 @@ const RO: Readonly<Record<string, Rule>> = {
   annotate: reads('-l -s -L:'),
   grep: reads(
     '-n -i -I -v -w -E -F -G -P -h -H -l -L -c -q -r -p -W -a -e: -A: -B: -C: -f:@ -# --cached --untracked --no-index --line-number --column --ignore-case --count --files-with-matches --name-only --heading --break --show-function --function-context --context: --and --or --not --all-match --max-depth: --recurse-submodules --color? --threads: --only-matching -o --quiet',
+    {
+      also: (read, _call, shell) => [
+        ...(has(read, '--no-index') ? read.operands.flatMap((file) => readsFile(file, shell)) : []),
+        ...storedSecrets(read.operands.slice(1), shell),
+      ],
+    },
   ),
-  'cat-file': reads('-p -t -s -e --batch-check? --batch-all-objects'),
+  'cat-file': reads('-p -t -s -e --batch-check? --batch-all-objects', {
+    also: (read, _call, shell) => storedSecrets(read.operands, shell),
+  }),
   'count-objects': reads('-v -H --verbose --human-readable'),
   'for-each-ref': reads(
     '--count: --sort: --format: --points-at: --merged? --no-merged? --contains? --no-contains? --ignore-case --omit-empty',
+    { also: signatures },
   ),
   'show-ref': reads(
     '-q -s -d --head --heads --tags --branches --dereference --hash? --verify --abbrev? --quiet',
@@ -228,6 +253,8 @@ const git: Check = (call, shell) => {
   const [verb, ...rest] = read.operands;
   const name = verb?.value ?? '';
   const danger = dangerFindings(call, DANGERS);
+  if (name !== '' && has(read, '--help', '-h'))
+    found.push(changes('git --help shows a manual page'));
   const rule = Object.hasOwn(RO, name) ? RO[name] : undefined;
   const own = rule
     ? rule.check({ ...call, name: `git ${name}`.trim(), args: rest }, shell)

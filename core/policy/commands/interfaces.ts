@@ -1,7 +1,7 @@
 /** Interfaces, addresses and routes: showing them, and what sets them. */
 import { changes, destroys, endless, isKnown, shown } from '../model.ts';
 import type { Check } from '../model.ts';
-import { readOptions } from './options.ts';
+import { has, readOptions } from './options.ts';
 import { each, listing, problems } from './rules.ts';
 import type { Table } from './rules.ts';
 
@@ -44,10 +44,11 @@ const ip: Check = (call, shell) => {
       : (Object.keys(IP_OBJECTS).find(
           (full) => full.startsWith(object.value) && object.value.length > 0,
         ) ?? '');
-  if (name === 'netns' && /^e(x(ec?)?)?$/.test(verb?.value ?? ''))
-    return [...found, ...shell.argv(rest.slice(1), call.input)];
-  if (name === 'vrf' && /^e(x(ec?)?)?$/.test(verb?.value ?? ''))
-    return [...found, ...shell.argv(rest.slice(1), call.input)];
+  if (/^(netns|vrf)$/.test(name) && /^e(x(ec?)?)?$/.test(verb?.value ?? '')) {
+    // With -all there is no name in front of the command.
+    const command = has(read, '-all', '-a') ? rest : rest.slice(1);
+    return [...found, ...shell.argv(command, call.input)];
+  }
   const allowed = IP_OBJECTS[name];
   if (allowed === undefined || !read.operands.every((arg) => isKnown(arg) || !arg.splits))
     return [...found, changes(`ip ${shown(object)} is not known to only read`)];

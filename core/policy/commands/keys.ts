@@ -1,7 +1,8 @@
 /** Certificates and keys: what is public may be read, what touches a private key may not. */
 import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Check } from '../model.ts';
-import { best } from './lenient.ts';
+import { sendsInput, sendsNames } from './hosts.ts';
+import { best, sure } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { each, problems, reads, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -20,6 +21,8 @@ const openssl: Check = (call, shell) => {
   const read = readOptions(rest, spec);
   return [
     ...problems(`openssl ${verb?.value}`, read),
+    ...sendsNames('openssl', valuesOf(read, '-connect', '-servername', '-verify_hostname')),
+    ...(verb?.value === 's_client' ? sendsInput('openssl s_client', call.input) : []),
     ...valuesOf(read, '-in', '-CAfile', '-cert').flatMap((arg) => readsFile(arg, shell)),
     ...secret.filter((finding) => finding.risk === 'destructive'),
   ];
@@ -45,7 +48,7 @@ export const keys: Table = {
       const text = call.args.map(best).join(' ');
       if (/--export-secret/.test(text)) return [destroys(`${call.name} gives away private keys`)];
       return /^(--version|(-k|--list-keys|--list-public-keys)( --no-auto-check-trustdb)?)$/.test(
-        text,
+        sure(call),
       )
         ? []
         : [changes(`${call.name} uses or changes keys`)];
@@ -64,7 +67,9 @@ export const keys: Table = {
               : []),
           ],
   }),
-  'ssh-keyscan': reads('-46cHv -p: -t: -T:'),
+  'ssh-keyscan': reads('-46cHv -p: -t: -T:', {
+    also: (read, call) => sendsNames(call.name, read.operands),
+  }),
   'ssh-add': reads('-lLq -E:', {
     also: (read) => (has(read, '-l', '-L') ? [] : [changes('ssh-add changes the agent')]),
   }),

@@ -1,7 +1,8 @@
 /** Kubernetes and what belongs to it. */
 import { changes, endless, shown } from '../model.ts';
 import type { Call, Check, Finding } from '../model.ts';
-import { best } from './lenient.ts';
+import { sendsNames } from './hosts.ts';
+import { sure } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
 import { execIn } from './containers.ts';
@@ -63,9 +64,7 @@ const kubeReads = (spec: string = GET): Rule =>
   reads(spec, {
     also: (read, call) => [...secretOutput(read, call), ...following(read, call)],
     output: (call) =>
-      / get$/.test(call.name) && NAMES.test(call.args.map(best).join(' '))
-        ? { kind: 'id' }
-        : { kind: 'any' },
+      / get$/.test(call.name) && NAMES.test(sure(call)) ? { kind: 'id' } : { kind: 'any' },
   });
 
 const LOGS = kubeReads(
@@ -162,6 +161,16 @@ const helm = verbs({
   read: {
     'list ls status history version search show env': reads(
       '-A -a -q -d -r -o: -n: -l -f: -m: --all --all-namespaces --output: --namespace: --kube-context: --filter: --max: --pending --failed --deployed --uninstalled --short --client --versions --devel --version: --regexp --revision: --show-resources --show-desc',
+      {
+        also: (read, call) => [
+          ...sendsNames(call.name, / (show|search)$/.test(call.name) ? read.operands : []),
+          // Formats for programs hold the values that a release was given, passwords among them.
+          ...(call.name.endsWith(' status') &&
+          valuesOf(read, '-o', '--output').some((format) => format.value !== 'table')
+            ? [changes('helm status shows the values of a release')]
+            : []),
+        ],
+      },
     ),
     repo: verbs({ read: { 'list ls': reads('-o: --output:') } }),
     get: verbs({ read: { 'notes metadata': reads('-n: -o: --revision: --namespace:') } }),
@@ -171,6 +180,7 @@ const helm = verbs({
 });
 
 const etcdctl = verbs({
+  also: (read) => sendsNames('etcdctl', valuesOf(read, '--endpoints')),
   globals:
     '-w: --endpoints: --cacert: --cert: --key: --write-out: --dial-timeout: --command-timeout: --cluster',
   read: {
@@ -212,8 +222,6 @@ const wrecked = (what: string): { check: Check } => ({
     ),
 });
 
-const text = (call: Call): string => call.args.map(best).join(' ');
-
 export const kubernetes: Table = {
   ...each('kubectl oc kubecolor', kubectl),
   ...each('k3s rke2 k0s microk8s minikube', { check: k3s }),
@@ -223,7 +231,7 @@ export const kubernetes: Table = {
     check: (call) => [
       ...dangerFindings(call, [[/(^| )reset( |$)/, 'takes the node apart']]),
       ...(/^(version|token list|certs check-expiration|config view|config images list)( -o \w+)?$/.test(
-        text(call),
+        sure(call),
       )
         ? []
         : [changes('kubeadm changes the cluster')]),

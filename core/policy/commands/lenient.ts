@@ -1,5 +1,5 @@
 /** A lenient look at a command line, for danger only: what could be meant counts. */
-import { shown } from '../model.ts';
+import { HOLE, isKnown, shown } from '../model.ts';
 import type { Arg, Call } from '../model.ts';
 
 /** The likeliest text of a word. */
@@ -21,6 +21,19 @@ export function given(call: Call, letters: string, ...long: string[]): boolean {
   }
   return false;
 }
+
+/** Stands in {@link sure} for a word that is not known: no pattern of allowed words matches it. */
+const OPEN = '\n\0\n';
+
+/** A word for a pattern that allows: as it is when known, a plain word when it can only be one, else what no pattern matches. */
+export function sureWord(arg: Arg): string {
+  if (isKnown(arg)) return arg.value;
+  const plain = arg.holes.length > 0 && arg.holes.every((hole) => hole.kind === 'id') && !arg.glob;
+  return plain ? arg.value.replaceAll(HOLE, '0') : OPEN;
+}
+
+/** All words joined by blanks, for patterns that allow. For patterns that forbid, {@link best} is the right one. */
+export const sure = (call: Call): string => call.args.map(sureWord).join(' ');
 
 /** Words that are not options; behind `--` all are. */
 export function operandsOf(call: Call): Arg[] {

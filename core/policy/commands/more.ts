@@ -52,7 +52,7 @@ export const more: Table = {
   mokutil: onlyIf(/^--(sb-state|list-enrolled)$/),
   efibootmgr: onlyIf(/^(-v|-u)*$/),
   auditctl: onlyIf(/^-[ls]$/),
-  ...each('ausearch aureport', onlyIf(/^(-[\w-]+ ?)([\w.:/ -]*)$/)),
+  ...each('ausearch aureport', onlyIf(/^(?!.*(checkpoint|--input))(-[\w-]+ ?)([\w.:/ -]*)$/)),
   getsebool: onlyIf(/^(-a|\w+)$/),
   semanage: onlyIf(/^(port|fcontext|boolean|user|login) -l[C]?$/),
   semodule: onlyIf(/^-l[a-z]*$/),
@@ -77,18 +77,20 @@ export const more: Table = {
   wpa_cli: onlyIf(/^(-i \w+ )?(status|scan_results|list_networks|signal_poll)$/),
   ...each('stty', onlyIf(/^(-a|--all|size)?$/)),
   ...each('tput', onlyIf(/^(cols|lines|colors)$/)),
-  crudini: onlyIf(/^--get [\w./ -]+$/),
-  rename: onlyIf(/^(-n|--no-act|-V|--version)( .*)?$/s),
+  crudini: onlyIf(/^--get( [\w/.][\w./-]*)+$/),
+  rename: onlyIf(/^(-V|--version|(-n|--no-act) (s|y|tr)\/[\w. -]*\/[\w. -]*\/[gi]*( [\w./-]+)*)$/),
   ...each('smem', onlyIf(/^(-[tkrpuwm]+ ?)*$/)),
   k9s: onlyIf(/^(version|info)( -s| --short)?$/),
   hwclock: onlyIf(/^(-r|--show|--verbose|-v)?$/),
   'dpkg-vendor': onlyIf(/^--query \w+$/),
   'check-support-status': onlyIf(/^$/),
-  'apt-show-versions': onlyIf(/^(-u|-b|[\w.+-]+)*$/),
+  'apt-show-versions': onlyIf(
+    /^(-u|-b|-a|--upgradeable|--brief|--allversions|\w[\w.+-]*)?( \w[\w.+-]*)*$/,
+  ),
   pg_config: onlyIf(/^(--\w+)*$/),
   gh: onlyIf(/^(auth status|(pr|issue|run|release|repo) (list|view|status)( [\w./#]+)*)$/),
   rclone: onlyIf(
-    /^(version|listremotes|(ls|lsd|lsl|lsf|size|about|check) [\w:./-]+( [\w:./-]+)?)$/,
+    /^(version|listremotes|(ls|lsd|lsl|lsf|size|about|check) [\w/][\w:./-]*( [\w/][\w:./-]*)?)$/,
     [
       [
         /(^| )(purge|delete|sync|cleanup|rmdirs)( |$)(?!.*(-n|--dry-run)( |$))/,
@@ -109,7 +111,8 @@ export const more: Table = {
   man: onlyIf(/^(-k|-f|-w|--where|--whatis|--apropos)( [\w.+-]+)+$/),
   mysqlshow: onlyIf(line('-[hu] ?[\\w.-]+|--(host|user)=[\\w.-]+|-t|-v|--count|\\w+')),
   mysqldump: onlyIf(/^(--version|-V)$/),
-  pm2: onlyIf(/^(list|ls|status|--version|-v)$/),
+  // Every call of it starts its daemon where none runs.
+  pm2: onlyIf(/^(--help|-h)$/),
   targetcli: onlyIf(/^ls( [\w/.:-]+)*$/),
   ldapsearch: onlyIf(line('-x|-L+|-[bHshl] ?[\\w=,.:/-]+|\\([\\w=*&|()!.,@-]+\\)|[a-zA-Z]+|\\+')),
   ...each(

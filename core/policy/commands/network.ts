@@ -1,6 +1,7 @@
 /** Programs of the network: looking at addresses, routes, sockets, names. */
 import { changes, endless, isKnown, shown } from '../model.ts';
-import type { Arg, Call, Check, Finding } from '../model.ts';
+import type { Call, Check, Finding } from '../model.ts';
+import { sendsNames } from './hosts.ts';
 import { best, operandsOf } from './lenient.ts';
 import { has, readOptions } from './options.ts';
 import type { Options } from './options.ts';
@@ -9,6 +10,7 @@ import type { Table } from './rules.ts';
 
 const ss = reads(
   '-nrlaoetmpTsZzNbi460HtuwxdSVqOM -f: -A: --numeric --resolve --listening --all --options --extended --memory --processes --threads --info --summary --tos --cgroup --bpf --context --contexts --net: --ipv4 --ipv6 --packet --tcp --udp --raw --unix --sctp --vsock --dccp --xdp --mptcp --family: --query: --no-header --oneline --version --help',
+  { also: (read, call) => sendsNames(call.name, read.operands) },
 );
 
 const ping = reads(
@@ -22,18 +24,10 @@ const ping = reads(
   },
 );
 
-/** `10.0.0.$i`: an address by number asks no name server, and a plain word in it is its last part. */
-const countedAddress = (arg: Arg): boolean =>
-  /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\0$/.test(arg.value) && arg.holes[0]?.kind === 'id';
+/** All words but options are hosts. */
+const sends = (read: Options, call: Call): Finding[] => sendsNames(call.name, read.operands);
 
-/** What is only known at run time would be sent to somebody else's server. */
-const sends = (_read: Options, call: Call): Finding[] =>
-  call.args
-    .filter((arg) => arg.value.includes('\0') && !countedAddress(arg))
-    .map((arg) => changes(`${call.name} sends what is only known at run time: ${shown(arg)}`));
-
-const arp: Check = (call) =>
-  problems('arp', readOptions(call.args, '-anve -i: -H: --numeric --verbose'));
+const arp = reads('-anve -i: -H: --numeric --verbose', { also: sends });
 
 const dig: Check = (call) => {
   const found = call.args
@@ -52,7 +46,7 @@ const dig: Check = (call) => {
 const netcat: Check = (call) => {
   const read = readOptions(call.args, '-46nuvzrt -w: -i: -p: -q:');
   return has(read, '-z')
-    ? problems(call.name, read)
+    ? [...problems(call.name, read), ...sends(read, call)]
     : [changes(`${call.name} opens a connection that carries data`)];
 };
 
@@ -68,8 +62,11 @@ const tcpdump: Check = (call, shell) => {
 
 const tailscale = verbs({
   read: {
-    'status ip netcheck version whois': reads('-46 --json --active --peers? --self? --1 --format:'),
-    ping: reads('-c: --c: --timeout: --tsmp --icmp --until-direct?'),
+    'status ip netcheck version whois': reads(
+      '-46 --json --active --peers? --self? --1 --format:',
+      { also: sends },
+    ),
+    ping: reads('-c: --c: --timeout: --tsmp --icmp --until-direct?', { also: sends }),
   },
 });
 
@@ -84,7 +81,10 @@ export const network: Table = {
   ...each(
     'arping',
     reads('-Dbfq -c: -w: -I: -s:', {
-      also: (read) => (has(read, '-c', '-w', '-f') ? [] : [endless('arping repeats')]),
+      also: (read, call) => [
+        ...sends(read, call),
+        ...(has(read, '-c', '-w', '-f') ? [] : [endless('arping repeats')]),
+      ],
     }),
   ),
   ...each(
@@ -97,10 +97,12 @@ export const network: Table = {
   mtr: reads(
     '-rwnb46ztuCjxlp -c: -s: -i: -o: -m: -f: -P: -L: -a: --report --report-wide --no-dns --show-ips --report-cycles: --tcp --udp --port: --aslookup --interval: --max-ttl: --json --csv',
     {
-      also: (read) =>
-        has(read, '-r', '-w', '--report', '--report-wide', '--json', '--csv')
+      also: (read, call) => [
+        ...sends(read, call),
+        ...(has(read, '-r', '-w', '--report', '--report-wide', '--json', '--csv')
           ? []
-          : [endless('mtr repeats')],
+          : [endless('mtr repeats')]),
+      ],
     },
   ),
   dig: { check: dig },
@@ -117,7 +119,7 @@ export const network: Table = {
     reads('-HIrRxlLmM -h: -p: -T: -i: -s: -g: -t: --verbose --no-recursion', { also: sends }),
   ),
   ...each('drill kdig delv doggo dog', { check: dig }),
-  arp: { check: arp },
+  arp,
   tailscale,
   ...each('nc netcat ncat nc.openbsd nc.traditional', { check: netcat }),
   tcpdump: { check: tcpdump },

@@ -1,7 +1,7 @@
 /** Package managers. Their changes are not searched for danger: package names are data. */
 import { changes, shown } from '../model.ts';
-import type { Call, Check, Rule } from '../model.ts';
-import { best } from './lenient.ts';
+import type { Check, Rule } from '../model.ts';
+import { best, sure } from './lenient.ts';
 import { has, readOptions } from './options.ts';
 import { each, problems, reads, readsFile, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -127,8 +127,6 @@ const dnf = verbs({
   inert: true,
 });
 
-const words = (call: Call): string => call.args.map(best).join(' ');
-
 export const packages: Table = {
   ...each('apt apt-get apt-cache aptitude nala', { check: apt, inert: true }),
   'apt-mark': verbs({
@@ -152,7 +150,7 @@ export const packages: Table = {
   ),
   'dpkg-deb': {
     check: (call) =>
-      /^(-[cIfW]|--(contents|info|field|show)) \S+( [\w-]+)*$/.test(words(call))
+      /^(-[cIfW]|--(contents|info|field|show)) \S+( [\w-]+)*$/.test(sure(call))
         ? []
         : [changes('dpkg-deb unpacks or builds packages')],
   },
@@ -160,7 +158,7 @@ export const packages: Table = {
   debsums: reads('-acelsx --all --changed --config --list-missing --silent'),
   ...each('update-alternatives alternatives', {
     check: (call) =>
-      /^--(list|display|query|get-selections)( [\w.-]+)?$/.test(words(call))
+      /^--(list|display|query|get-selections)( [\w.-]+)?$/.test(sure(call))
         ? []
         : [changes('update-alternatives changes what a name runs')],
     inert: true,
@@ -230,7 +228,7 @@ export const packages: Table = {
   // npm writes a log of every call below the home directory, also of those that only list.
   ...each('npm pnpm yarn', {
     check: (call) =>
-      /^(--version|-v)$/.test(words(call))
+      /^(--version|-v)$/.test(sure(call))
         ? []
         : [changes(`${call.name} writes its logs or changes packages`)],
     inert: true,

@@ -1,23 +1,22 @@
 /** Processes: looking at them, how busy they are, and ending them. */
 import { changes, destroys, endless, isKnown, shown } from '../model.ts';
 import type { Call, Check, Finding } from '../model.ts';
+import { sendsNames } from './hosts.ts';
 import { best } from './lenient.ts';
-import { has, readOptions } from './options.ts';
+import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
 import { each, ids, onlyWith, problems, reads, wrecks } from './rules.ts';
 import type { Table } from './rules.ts';
 
 /** ps takes options of three styles; all only look, but `e` shows environments, which hold secrets. */
-const ps: Check = (call) => {
+export const ps: Check = (call) => {
   const found: Finding[] = [];
   for (let at = 0; at < call.args.length; at++) {
     const arg = call.args[at];
     if (arg === undefined) continue;
     const word = arg.value;
     const before = call.args[at - 1]?.value ?? '';
-    const format = /(^|[^-])-?[a-zA-Z]*o$|^--?(format|o)$/.test(before) && !/^--sort/.test(before);
-    if (/environ/i.test(word) && (format || /^(-o|--format|o)/.test(word)))
-      found.push(changes('ps shows environments, which may hold secrets'));
+    if (/environ/i.test(word)) found.push(changes('ps shows environments, which may hold secrets'));
     const value =
       /^-[a-zA-Z]*[CGOopqstUugkN]$|^--(ppid|pid|sort|user|User|group|Group|tty|format|cols|width|rows|deselect|headers)$|^[opOUkt]$/.test(
         before,
@@ -75,10 +74,15 @@ export const processes: Table = {
   ...each('pmap', reads('-xXqdp -A:')),
   pwdx: reads('-V'),
   lsof: reads('-abhlnNoPRtUvVXCMw -i? -p: -u: -c: -d: -g? -s? -T? -F? -S? -L? -f? -x? -K? -E -O', {
-    also: (read) =>
-      read.operands
+    also: (read) => [
+      ...sendsNames('lsof', [
+        ...valuesOf(read, '-i'),
+        ...read.operands.filter((arg) => /[@:]/.test(arg.value)),
+      ]),
+      ...read.operands
         .filter((arg) => /^\+(?![LDdcf])/.test(arg.value))
         .map((arg) => endless(`lsof ${shown(arg)} repeats`)),
+    ],
   }),
   fuser: { check: fuser },
   top: { check: top },

@@ -1,5 +1,5 @@
 /** Programs that search text and structured data. */
-import { changes, shown } from '../model.ts';
+import { changes, isKnown, shown } from '../model.ts';
 import type { Arg, Check, Finding, Shell } from '../model.ts';
 import { readingTree } from '../paths.ts';
 import { has, readOptions, valuesOf } from './options.ts';
@@ -32,7 +32,14 @@ const grep: Check = (call, shell) => {
   const recursive =
     has(read, '-r', '-R', '--recursive', '--dereference-recursive') || call.name === 'rgrep';
   const patterns = valuesOf(read, '-f', '--file').flatMap((file) => readsFile(file, shell));
-  if (namesOnly(read)) return [...problems(call.name, read), ...patterns];
+  if (namesOnly(read)) {
+    // Counts and answers give a key away line by line; names of files do not.
+    const known = files.filter((file) => isKnown(file) && !recursive);
+    const keys = known
+      .flatMap((file) => readsFile(file, shell))
+      .filter((finding) => finding.risk === 'destructive');
+    return [...problems(call.name, read), ...patterns, ...keys];
+  }
   const include = valuesOf(read, '--include').map((arg) => arg.value);
   return [
     ...problems(call.name, read),

@@ -109,8 +109,15 @@ function lineEnd(text: string, from: number): number {
 /** Text of `a`, `i`, `c`: to the end of the line, and on while lines end in a backslash. */
 function textEnd(text: string, from: number): number {
   let end = lineEnd(text, from);
-  while (end < text.length && text[end - 1] === '\\') end = lineEnd(text, end + 1);
+  while (end < text.length && escaped(text, end)) end = lineEnd(text, end + 1);
   return end;
+}
+
+/** True when an odd number of backslashes stands in front of a place. */
+function escaped(text: string, at: number): boolean {
+  let from = at;
+  while (text[from - 1] === '\\') from--;
+  return (at - from) % 2 === 1;
 }
 
 function addresses(text: string, from: number): number | undefined {

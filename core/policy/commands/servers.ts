@@ -63,7 +63,10 @@ export const servers: Table = {
     'php-fpm php-fpm8.2 php-fpm8.1 php-fpm8.3',
     onlyIf(/^(-t|-tt|-v|-m|-i)$/, 'starts the server'),
   ),
-  logrotate: onlyIf(/^((-d|--debug|-v|-dv|-vd) )+[\w./-]+$/, 'rotates logs'),
+  logrotate: onlyIf(
+    /^(?=.*(^| )(-d|--debug|-dv|-vd) )((-d|--debug|-v|--verbose|-dv|-vd) )+[\w/.][\w./-]*$/,
+    'rotates logs',
+  ),
   promtool: onlyIf(
     /^check (config|rules|metrics|healthy|ready)( [\w./*-]+)*$/,
     'is not known to only read',

@@ -1,7 +1,8 @@
 /** systemd and its kin, and the other service managers. */
 import { changes, endless, shown } from '../model.ts';
 import type { Call, Check, HoleKind } from '../model.ts';
-import { best } from './lenient.ts';
+import { sendsNames } from './hosts.ts';
+import { sure, sureWord } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { dangerFindings, each, problems, reads, verbs } from './rules.ts';
 import type { Rule } from '../model.ts';
@@ -57,7 +58,7 @@ const systemctl: Check = (call, shell) => {
 
 /** Plain listings are words: unit names and states. */
 const unitNames = (call: Call): HoleKind => {
-  const words = call.args.map(best);
+  const words = call.args.map(sureWord);
   const plain =
     words.includes('--plain') &&
     words.some((word) => /^--(no-legend|legend=(no|false))$/.test(word));
@@ -86,8 +87,8 @@ const plain = reads(
 );
 
 const service: Check = (call) => {
-  const words = call.args.map(best);
-  if (words[0] === '--status-all') return [];
+  const words = call.args.map(sureWord);
+  if (sure(call) === '--status-all') return [];
   if (/^(reboot|halt|poweroff|shutdown|kexec)$/.test(words[0] ?? ''))
     return dangerFindings(call, [[/./, 'stops or restarts the machine']]);
   return words.length === 2 &&
@@ -162,20 +163,24 @@ export const services: Table = {
     read: {
       'status statistics query service tlsa dns domain default-route llmnr mdns dnssec dnsovertls nta show-cache show-server-state':
         reads('-46 -i: -t: --no-pager --legend: --json:', {
-          also: (read, call) =>
-            / (dns|domain|default-route|llmnr|mdns|dnssec|dnsovertls|nta)$/.test(call.name) &&
+          also: (read, call) => [
+            ...sendsNames(call.name, read.operands),
+            ...(/ (dns|domain|default-route|llmnr|mdns|dnssec|dnsovertls|nta)$/.test(call.name) &&
             read.operands.length > 1
               ? [changes('resolvectl sets name servers')]
-              : [],
+              : []),
+          ],
         }),
       '': reads(''),
     },
     inert: true,
   }),
-  'systemd-resolve': reads('-46 --status --statistics -i: -t:'),
+  'systemd-resolve': reads('-46 --status --statistics -i: -t:', {
+    also: (read, call) => sendsNames(call.name, read.operands),
+  }),
   'systemd-analyze': verbs({
     globals:
-      '--user --system --no-pager --order --require --man: --generators: --from-pattern: --to-pattern: --fuzz: --json:',
+      '--user --system --no-pager --order --require --man: --from-pattern: --to-pattern: --fuzz: --json:',
     read: {
       'time blame critical-chain plot dot dump unit-paths exit-status capability syscall-filter calendar timestamp timespan security verify cat-config unit-files fdstore':
         reads(
@@ -261,16 +266,19 @@ export const services: Table = {
   }),
   ntpq: reads('-pn46w -c:', {
     also: (read) =>
-      has(read, '-c') &&
-      !/^(peers|associations|rv|readvar|pstats|sysinfo|sysstats|kerninfo|iostats)( |$)/.test(
-        read.options.find((option) => option.name === '-c')?.value?.value ?? '',
-      )
-        ? [changes('ntpq sends a command')]
-        : [],
+      valuesOf(read, '-c')
+        .filter(
+          (text) =>
+            !/^(peers|associations|rv|readvar|pstats|sysinfo|sysstats|kerninfo|iostats)( [\w .]*)?$/.test(
+              text.value,
+            ),
+        )
+        .map((text) => changes(`ntpq sends a command: ${shown(text)}`)),
   }),
   ...each('ntpstat', reads('')),
-  'unattended-upgrade': reads('-dv --dry-run --debug --verbose', {
-    also: (read) =>
-      has(read, '--dry-run') ? [] : [changes('unattended-upgrade installs packages')],
+  // Its dry run downloads packages and writes its log.
+  ...each('unattended-upgrade unattended-upgrades', {
+    check: () => [changes('unattended-upgrade downloads or installs packages')],
+    inert: true,
   }),
 };

@@ -18,14 +18,17 @@ const WRITING =
 const SECRET =
   /\b(pg_shadow|pg_authid|pg_user_mapping\w*|authentication_string|\w*passw(or)?d\w*|\w*passwd\w*|rolpassword|\w*secret\w*|\w*token\w*|\w*api_?key\w*|\w*private_?key\w*|\w*credential\w*|\w*_hash|hashed?_\w+|user_pass|pwd|oauth\w*|pg_hba_file_rules_not)\b/i;
 
-/** A text without comments and string contents; undefined when it cannot be told apart. */
+/**
+ * A text without comments and string contents; undefined when it cannot be told apart. Where dialects disagree (`--x` and `#` are
+ * comments in one of them only, backticks and brackets quote in one of them only) it is not understood.
+ */
 function bare(sql: string): string | undefined {
   if (/\/\*[!+M]/.test(sql)) return undefined;
   let out = '';
   let at = 0;
   while (at < sql.length) {
     const rest = sql.slice(at);
-    const skip = /^(--[^\n]*|\/\*[^]*?\*\/)/.exec(rest)?.[0];
+    const skip = /^(--(?=\s|$)[^\n]*|\/\*[^]*?\*\/)/.exec(rest)?.[0];
     const quoted = /^'(?:[^'\\]|'')*'/.exec(rest)?.[0];
     const named = /^("(?:[^"\\]|"")*"|`[^`]*`)/.exec(rest)?.[0];
     if (skip !== undefined) at += skip.length;
@@ -33,9 +36,10 @@ function bare(sql: string): string | undefined {
       out += "''";
       at += quoted.length;
     } else if (named !== undefined) {
+      if (/[;'\n]/.test(named)) return undefined;
       out += ` ${named.slice(1, -1).replace(/\W/g, '_')} `;
       at += named.length;
-    } else if (/^['"`\\]|^\$\w*\$|^\/\*/.test(rest)) return undefined;
+    } else if (/^['"`\\#]|^--|^\$\w*\$|^\/\*|^\[[^\]]*['"`]/.test(rest)) return undefined;
     else {
       out += rest[0];
       at++;

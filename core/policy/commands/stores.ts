@@ -1,6 +1,7 @@
 /** Stores that do not speak SQL, or not only. */
 import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Check } from '../model.ts';
+import { sendsNames } from './hosts.ts';
 import { best } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { dangerFindings, each, problems } from './rules.ts';
@@ -15,7 +16,10 @@ const redis: Check = (call) => {
     '-h: -p: -s: -a: -n: -u: -t: -d: -3 -c --tls --raw --no-raw --csv --json --no-auth-warning --user: --pass: --bigkeys --memkeys --hotkeys --scan --pattern: --count: --cacert: --cert: --key: --insecure --sni: --version --help',
     { stopAtOperand: true },
   );
-  const found = problems(call.name, read);
+  const found = [
+    ...problems(call.name, read),
+    ...sendsNames(call.name, valuesOf(read, '-h', '-u')),
+  ];
   const words = read.operands.map((arg) => best(arg));
   const text = words.join(' ');
   if (/^flush(all|db)\b/i.test(text))

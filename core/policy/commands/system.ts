@@ -1,7 +1,7 @@
 /** Programs that tell about the machine: processes, memory, users, kernel, clock. */
 import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Check } from '../model.ts';
-import { best, given, operandsOf } from './lenient.ts';
+import { best, given, operandsOf, sure } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { each, ids, onlyWith, problems, reads, readsFile, wrecks } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -207,7 +207,7 @@ export const system: Table = {
       if (/\b(power|chassis power)\s+(off|cycle|reset|soft)\b/.test(text))
         return [destroys(`ipmitool stops the machine: ${shown(text)}`)];
       return /^(sdr( type [\w ]+| entity [\d.]+)?|sensor|sel (list|elist|info)|fru( print)?|lan print( \d+)?|chassis (status|power status)|power status|mc info|user list( \d+)?)( list| elist)?$/.test(
-        text,
+        sure(call),
       )
         ? []
         : [changes('ipmitool changes the hardware')];

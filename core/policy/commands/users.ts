@@ -2,6 +2,7 @@
 import { joinedWords, withoutAssignments } from './wrappers.ts';
 import { changes, isKnown, shown } from '../model.ts';
 import type { Check } from '../model.ts';
+import { sendsInput, sendsNames } from './hosts.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { each, problems } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -89,6 +90,12 @@ const ssh: Check = (call, shell) => {
   if (has(read, '-F'))
     found.push(changes('ssh reads another configuration, which may run commands'));
   const [host, ...words] = read.operands;
+  for (const name of [...(host ? [host] : []), ...valuesOf(read, '-J')]) {
+    if (!/^[\w.@:,%[\]/\0-]+$/.test(name.value))
+      found.push(changes(`ssh: ${shown(name)} is no plain name of a host`));
+  }
+  found.push(...sendsNames('ssh', [...(host ? [host] : []), ...valuesOf(read, '-J')]));
+  if (words.length > 0) found.push(...sendsInput('ssh', call.input));
   if (!host || host.value.startsWith('-')) return [...found, changes('ssh without a host')];
   if (words.length === 0)
     return [

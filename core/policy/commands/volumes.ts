@@ -2,7 +2,7 @@
 import { changes, destroys, shown } from '../model.ts';
 import type { Check, Rule } from '../model.ts';
 import { counted } from './processes.ts';
-import { best, given, targets } from './lenient.ts';
+import { best, given, sure, targets } from './lenient.ts';
 import { has, readOptions } from './options.ts';
 import { dangerFindings, each, problems, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -204,7 +204,7 @@ export const volumes: Table = {
         [/\b(rm|remove|purge|delete|destroy|zap|lost)\b/, 'deletes stored data'],
       ]),
       ...(/^(-s|status|health( detail)?|df( detail)?|osd (tree|df|stat|status|pool (ls|stats)( detail)?)|mon stat|mds stat|pg stat|versions|version|quorum_status|ls( -l)?|info \S+|du|volume (info|status|list)|peer status|pool list)( --?f(ormat)?[= ]\w+)?$/.test(
-        call.args.map(best).join(' '),
+        sure(call),
       )
         ? []
         : [changes(`${call.name} changes storage`)]),

@@ -185,7 +185,10 @@ export abstract class Judge extends Scope implements Shell {
     const taken = /^(-u|-C|--unset|--chdir)$/;
     const words = args.filter((_, at) => !taken.test(args[at - 1]?.value ?? ''));
     const runs = name === 'env' && words.some((arg) => !/^-|=/.test(arg.value));
-    return this.foreign && !runs && /^(env|printenv|export|declare|set)$/.test(name)
+    const prints =
+      /^(env|printenv|export|declare|set)$/.test(name) ||
+      (/^(caddy|php)$/.test(name) && /^(environ|-i)$/.test(args[0]?.value ?? ''));
+    return this.foreign && !runs && prints
       ? [changes(`${name} shows the environment of a container, which may hold passwords`)]
       : [];
   }

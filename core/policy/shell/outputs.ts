@@ -80,6 +80,27 @@ function selectsFields(node: SyntaxNode): boolean {
   );
 }
 
+/** True when a command prints nothing but text that stands in it. */
+export function isFixed(node: SyntaxNode, lookup: Lookup): boolean {
+  switch (node.type) {
+    case 'Subshell':
+    case 'BraceGroup':
+      return node.body.commands.every((one) => isFixed(one.command, lookup));
+    case 'Command': {
+      const words = node.suffix.flatMap((item) =>
+        item.type === 'Word' ? readWord(item, lookup) : [],
+      );
+      return (
+        /^(echo|printf|true|:|sleep)$/.test(node.name?.value ?? '') &&
+        words.every(isKnown) &&
+        node.prefix.length === 0
+      );
+    }
+    default:
+      return false;
+  }
+}
+
 /** Literal texts that a command may put into a pipe. */
 export function literalsOf(node: SyntaxNode, lookup: Lookup): string[] {
   const printed = staticOutput(node, lookup);

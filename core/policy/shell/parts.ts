@@ -7,6 +7,10 @@ import { literalsOf } from './outputs.ts';
 import type { Script, SyntaxNode, Word, WordPart } from './parse.ts';
 import { substitutionsBelow } from './visit.ts';
 
+/** Variables of a container that hold no secret. */
+const OWN =
+  /^(HOME|USER|LOGNAME|HOSTNAME|PATH|PWD|OLDPWD|SHELL|LANG|LC_\w+|TERM|TZ|UID|EUID|PPID|RANDOM|SECONDS|IFS|OSTYPE|HOSTTYPE|MACHTYPE|BASH_VERSION|\w*_?VERSION|REPLY)$/;
+
 /** Words and what is in them. Substitutions are walked as commands of their own. */
 export abstract class Parts extends Judge {
   /** Literal texts that process substitutions hand to the command at hand. */
@@ -74,5 +78,13 @@ export abstract class Parts extends Judge {
     const secret = /PASS|SECRET|TOKEN|KEY|CRED|AUTH|DSN|DATABASE_URL|PRIVATE/.test(name);
     if (secret && !this.values.has(name))
       this.note(changes(`uses ${name}, which may hold a secret`));
+    else if (
+      this.foreign &&
+      /^[A-Z]/.test(name) &&
+      !OWN.test(name) &&
+      !this.values.has(name) &&
+      !this.bound.has(name)
+    )
+      this.note(changes(`shows ${name} of a container's environment, which may hold a secret`));
   }
 }

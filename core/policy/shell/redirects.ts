@@ -53,7 +53,11 @@ function plain(operator: string, target: Arg, directories: ReadonlySet<string>):
     const opened = isKnown(target) ? [] : openedUnknown(target);
     return {
       findings: [...network, ...opened, ...reading(target, directories)],
-      input: { from: 'file', texts: [], output: { kind: 'any' } },
+      input: {
+        from: path === '/dev/null' ? 'none' : 'file',
+        texts: [],
+        output: { kind: 'any' },
+      },
     };
   }
   if (isKnown(target) && /^\/dev\/(null|stdout|stderr)$/.test(path) && operator !== '<&')

@@ -8,7 +8,7 @@ import { assignmentFindings, prefixFindings } from './assignments.ts';
 import { arithmeticFindings, testFindings } from './expressions.ts';
 import { Parts } from './parts.ts';
 import { dangerIn } from './literals.ts';
-import { literalsOf, outputOf } from './outputs.ts';
+import { isFixed, literalsOf, outputOf } from './outputs.ts';
 import { MAX_PARSED_LENGTH, parseShell } from './parse.ts';
 import type { Assignment, Command, Script, SyntaxNode, Word } from './parse.ts';
 import { readRedirect } from './redirects.ts';
@@ -79,7 +79,7 @@ class Walk extends Parts {
         for (const command of node.commands) this.node(command);
         return;
       case 'Pipeline':
-        return this.pipeline(node.commands);
+        return this.pipeline(node);
       case 'Command':
         return this.command(node);
       case 'Redirected':
@@ -90,9 +90,7 @@ class Walk extends Parts {
       case 'If':
         return this.branches(node);
       case 'While':
-        if (!readsInput(node.clause)) this.note(endless('a loop without a bound repeats'));
-        this.node(node.clause);
-        return this.node(node.body);
+        return this.whileLoop(node);
       case 'For':
         return this.forLoop(node);
       case 'Case':
@@ -159,6 +157,16 @@ class Walk extends Parts {
     if (node.else) this.node(node.else);
   }
 
+  private whileLoop(node: Node<'While'>): void {
+    const before = this.input;
+    const overInput = readsInput(node.clause);
+    if (!overInput) this.note(endless('a loop without a bound repeats'));
+    this.node(node.clause);
+    if (overInput) this.input = { ...this.input, rest: true };
+    this.node(node.body);
+    this.input = before;
+  }
+
   private forLoop(node: Node<'For'>): void {
     const name = node.name.value;
     for (const word of node.wordlist ?? []) this.word(word);
@@ -190,13 +198,15 @@ class Walk extends Parts {
     this.input = { ...input, texts: [...input.texts, ...earlier] };
   }
 
-  private pipeline(commands: readonly SyntaxNode[]): void {
+  private pipeline(node: Node<'Pipeline'>): void {
     const before = this.input;
     let texts = [...before.texts];
-    for (const [at, command] of commands.entries()) {
-      const last = commands[at - 1];
-      if (last) {
-        this.input = { from: 'pipe', texts, output: outputOf(last, this.session.registry, this) };
+    for (const [at, command] of node.commands.entries()) {
+      if (at > 0) {
+        const front = { ...node, commands: node.commands.slice(0, at) };
+        const fixed = at === 1 && isFixed(node.commands[0] as SyntaxNode, this);
+        const output = outputOf(front, this.session.registry, this);
+        this.input = { from: 'pipe', texts, output, ...(fixed ? { fixed } : {}) };
       }
       this.node(command);
       texts = [...texts, ...literalsOf(command, this)].slice(0, 64);
