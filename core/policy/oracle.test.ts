@@ -83,25 +83,24 @@ function* mutations(sources: readonly string[], count: number, seed: number): Ge
 
 describe('P2: the grammar has second opinions', () => {
   test('every command that another parser sees was looked up by the walk', () => {
-    const missed = [...cases('reading'), ...mutations(cases('reading'), 500 * EFFORT, 7)].flatMap(
-      (source) => {
-        let names: string[];
-        try {
-          names = namesByOther(source);
-        } catch {
-          return []; // the other parser refuses it: nothing to compare
-        }
-        if (classify(source).risk !== 'read_only') return [];
-        const seen = namesByWalk(source);
-        const own = /^(declare|export|local|readonly|typeset|nameref|let)$/;
-        return names
-          .map((name) => name.split('/').at(-1) as string)
-          .filter((name) => !seen.has(name) && !own.test(name))
-          .map((name) => `${name} in ${JSON.stringify(source)}`);
-      },
-    );
+    const all = cases('reading').filter((_, at) => EFFORT > 1 || at % 3 === 0);
+    const missed = [...all, ...mutations(cases('reading'), 500 * EFFORT, 7)].flatMap((source) => {
+      let names: string[];
+      try {
+        names = namesByOther(source);
+      } catch {
+        return []; // the other parser refuses it: nothing to compare
+      }
+      if (classify(source).risk !== 'read_only') return [];
+      const seen = namesByWalk(source);
+      const own = /^(declare|export|local|readonly|typeset|nameref|let)$/;
+      return names
+        .map((name) => name.split('/').at(-1) as string)
+        .filter((name) => !seen.has(name) && !own.test(name))
+        .map((name) => `${name} in ${JSON.stringify(source)}`);
+    });
     expect(missed).toEqual([]);
-  });
+  }, 120_000);
 
   test('what is called read-only is valid for Bash, and what Bash refuses is never read-only', async () => {
     const sources = [
@@ -111,5 +110,5 @@ describe('P2: the grammar has second opinions', () => {
     const accepted = await acceptedByBash(sources);
     expect(sources.filter((_, at) => !accepted[at])).toEqual([]);
     expect(accepted.length).toBe(sources.length);
-  });
+  }, 120_000);
 });
