@@ -4,6 +4,7 @@ import type { UserId } from '../core/ids.ts';
 import type { Operators } from '../core/operators.ts';
 import type { Ephemeral, InboxHandler } from './inbox/types.ts';
 import type { Credentials } from './matrix/account.ts';
+import type { Encryption } from './rooms/encryption.ts';
 
 /** What the bot's handlers and projector get. Valid for one term of office: until `signal` fires. */
 export interface BotParts {
@@ -24,6 +25,8 @@ export interface BotOptions {
   homeserverUrl: string;
   credentials: Credentials;
   operators: Operators;
+  /** `NOMOS_ENCRYPTION`. Default `never`. */
+  encryption?: Encryption | undefined;
   /** Makes the handler of inbox events. */
   handler(parts: BotParts): InboxHandler;
   /** Turns the event log into outbox rows until `parts.signal` fires. Started when the Space and the lobby are there. */

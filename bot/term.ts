@@ -1,7 +1,9 @@
-import { errorText } from '../core/errors.ts';
+import { ConfigurationError, errorText } from '../core/errors.ts';
 import type { MatrixEventId, RoomId } from '../core/ids.ts';
 import { log } from '../core/log.ts';
+import { RoomCrypto } from './crypto/crypto.ts';
 import { Dispatcher } from './inbox/dispatch.ts';
+import { retryUnread } from './inbox/open.ts';
 import type { Ephemeral } from './inbox/types.ts';
 import type { Account } from './matrix/account.ts';
 import { NomosClient } from './matrix/client.ts';
@@ -33,10 +35,38 @@ export async function runTerm(
   const parts: BotParts = { database, feed, operators, botUserId, ephemeral, signal };
   const isOperator = (userId: string): boolean => operators.find(userId) !== undefined;
   const operatorIds = operators.all.map((operator) => operator.userId);
-  const shared = { database, client, botUserId, isOperator, operators: operatorIds, signal };
+  const withKeys = new Set<RoomId>();
+  const crypto = cryptoOf(options, account, client, (roomIds) => {
+    for (const roomId of roomIds) withKeys.add(roomId);
+    dispatcher.release(roomIds);
+    unread.trigger();
+  });
+  const encryption = crypto === undefined ? ('never' as const) : options.encryption;
+  const shared = {
+    database,
+    client,
+    crypto,
+    encryption,
+    botUserId,
+    isOperator,
+    operators: operatorIds,
+    signal,
+  };
 
   const sender = new Sender(shared);
   const dispatcher = new Dispatcher({ ...shared, handler: options.handler(parts) });
+  // A key that came just before the last end may not have been tried.
+  let everywhere = true;
+  const unread = repeated('reading messages whose keys came', signal, async () => {
+    const roomIds = [...withKeys];
+    if (crypto !== undefined && (await retryUnread(database, crypto, everywhere ? 'all' : roomIds)))
+      dispatcher.wake();
+    everywhere = false;
+    for (const roomId of roomIds) withKeys.delete(roomId);
+  });
+  const introduction = repeated('introducing the bot’s device', signal, async () =>
+    crypto?.introduce(),
+  );
   const arrivals = repeated('answering invitations', signal, async () => {
     await settleArrivals({ ...shared, onSettled: () => dispatcher.wake() });
     await followUpgrades(shared);
@@ -66,7 +96,11 @@ export async function runTerm(
       inviteOperators(home, shared),
     );
     invitations.trigger();
+    introduction.trigger();
+    unread.trigger();
     await Promise.all([
+      unread.run(),
+      introduction.run(),
       sender.run(),
       dispatcher.run(),
       arrivals.run(),
@@ -83,7 +117,33 @@ export async function runTerm(
     own.abort(new Error('A part of the bot failed.'));
     await Promise.allSettled(all);
     for (const unsubscribe of bells) unsubscribe();
+    await crypto?.close();
   }
+}
+
+/** What encrypts and decrypts; undefined where that is turned off or the token belongs to no device. */
+function cryptoOf(
+  { database, encryption = 'never', credentials }: BotOptions,
+  { userId, deviceId }: Account,
+  client: NomosClient,
+  onKeys: (roomIds: readonly RoomId[]) => void,
+): RoomCrypto | undefined {
+  if (encryption === 'never') return undefined;
+  if (deviceId === undefined) {
+    if (encryption === 'auto') {
+      log.warn('the access token belongs to no device, so encrypted rooms cannot be read');
+      return undefined;
+    }
+    throw new ConfigurationError(
+      'NOMOS_ENCRYPTION: always needs a device, and the access token belongs to none.',
+      {
+        fields: { option: 'NOMOS_ENCRYPTION' },
+        hint: 'Set MATRIX_USER and MATRIX_PASSWORD, or a MATRIX_ACCESS_TOKEN that came from signing in.',
+      },
+    );
+  }
+  const { password } = credentials;
+  return new RoomCrypto({ database, client, owner: { userId, deviceId }, password, onKeys });
 }
 
 async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {

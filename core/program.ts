@@ -79,8 +79,12 @@ export async function startProgram(
           homeserverUrl: config.matrix.homeserverUrl,
           credentials:
             config.matrix.login.kind === 'token'
-              ? { accessToken: config.matrix.login.accessToken }
+              ? {
+                  accessToken: config.matrix.login.accessToken,
+                  password: config.matrix.login.password,
+                }
               : config.matrix.login,
+          encryption: config.encryption,
           operators: config.operators,
           handler: (parts) =>
             createHandler({
@@ -196,7 +200,8 @@ function secretsOf(config: Config): string[] {
   });
   return [
     config.model.apiKey,
-    login.kind === 'token' ? login.accessToken : login.password,
+    login.kind === 'token' ? login.accessToken : '',
+    login.password ?? '',
     ...urls,
   ].filter((secret) => secret.length >= 8);
 }

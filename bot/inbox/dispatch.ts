@@ -1,3 +1,4 @@
+import { MatrixError } from 'matrix-bot-sdk';
 import type { Database, Unit } from '../../core/db/database.ts';
 import type { MatrixInbox, MatrixRoom } from '../../core/db/rows.ts';
 import { NomosError, errorText } from '../../core/errors.ts';
@@ -6,26 +7,30 @@ import { type MatrixEventId, type RoomId, type UserId, asId } from '../../core/i
 import { log } from '../../core/log.ts';
 import { eventShape } from '../matrix/events.ts';
 import { backoffMs, pause } from '../matrix/retry.ts';
-import { sendMessage } from '../outbox/enqueue.ts';
-import { knownRoom, roomStateShape, saveRoom } from '../rooms/room-state.ts';
+import type { RoomCrypto } from '../crypto/crypto.ts';
+import { CryptoNotKeptError } from '../crypto/machine.ts';
+import { clearShape } from '../crypto/unseal.ts';
+import { StoreTakenError } from '../crypto/store.ts';
+import { HomeserverError, HomeserverUnreachableError } from '../matrix/errors.ts';
+import { knownRoom } from '../rooms/room-state.ts';
+import { type Opened, openSealed, sayCannotRead } from './open.ts';
 import type { InboxEvent, InboxHandler } from './types.ts';
 
 /** How often an event's handler is tried. */
 const TRIES = 3;
 /** Rooms worked on side by side: well under the database's pool. */
 const MAX_ROOMS = 4;
+const SECRET_TYPES: ReadonlySet<string> = new Set(['m.room.message']);
 /** In case a bell was not heard. */
 const SWEEP_MS = 15_000;
-
-const CANNOT_READ =
-  'I cannot read here: this room is encrypted, and I cannot decrypt messages yet. ' +
-  'Please write to me in an unencrypted room, for instance in the Nomos lobby.';
 
 /** What the dispatcher works with. */
 export interface DispatchOptions {
   database: Database;
   handler: InboxHandler;
   isOperator(userId: string): boolean;
+  /** Without it encrypted rooms get a plain answer. */
+  crypto?: RoomCrypto | undefined;
   signal: AbortSignal;
 }
 
@@ -36,6 +41,8 @@ export interface DispatchOptions {
 export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #active = new Map<string, Promise<void>>();
+  /** Rooms whose next message waits for its key, with the timer that ends the wait. */
+  readonly #held = new Map<string, NodeJS.Timeout>();
   #again = true;
   #wake: () => void = () => {};
 
@@ -47,6 +54,15 @@ export class Dispatcher {
   wake(): void {
     this.#again = true;
     this.#wake();
+  }
+
+  /** Keys came for messages of these rooms: what waits for one is tried again. */
+  release(roomIds: readonly RoomId[]): void {
+    for (const roomId of roomIds) {
+      clearTimeout(this.#held.get(roomId));
+      this.#held.delete(roomId);
+    }
+    this.wake();
   }
 
   /** Works until the signal fires, then until the events at hand are done. */
@@ -65,6 +81,7 @@ export class Dispatcher {
       if (!this.#again && !signal.aborted) await this.#rest();
     }
     await Promise.all(this.#active.values());
+    for (const timer of this.#held.values()) clearTimeout(timer);
   }
 
   /** Starts work on each room that has events and is not being worked on. */
@@ -74,7 +91,7 @@ export class Dispatcher {
     const rooms = await this.#options.database.read.$queryRaw<Array<{ room_id: string }>>`
       SELECT i.room_id FROM matrix_inbox i LEFT JOIN matrix_rooms r USING (room_id)
       WHERE i.state = 'pending' AND r.kind IS DISTINCT FROM 'new'
-        AND NOT i.room_id = ANY(${[...this.#active.keys()]})
+        AND NOT i.room_id = ANY(${[...this.#active.keys(), ...this.#held.keys()]})
       GROUP BY i.room_id ORDER BY min(i.position) LIMIT ${free}`;
     for (const { room_id: roomId } of rooms) {
       const work = this.#workOn(asId<RoomId>(roomId)).finally(() => {
@@ -106,19 +123,50 @@ export class Dispatcher {
           orderBy: { position: 'asc' },
         });
         if (row === null) return;
-        await this.#handle(row);
+        if (await this.#open(row)) return;
         failures = 0;
       } catch (error) {
-        // The database is away. Nothing was counted against the event.
+        // The database or the homeserver is away. Nothing was counted against the event.
         failures++;
-        log.error({ roomId, error: errorText(error) }, 'the inbox cannot be written; trying again');
+        log.error(
+          { roomId, error: errorText(error) },
+          'the inbox cannot be worked on; trying again',
+        );
         await pause(backoffMs(failures), signal);
       }
     }
   }
 
+  /** Decrypts what is encrypted, and hands it on. Whether the room must wait for a key. */
+  async #open(row: MatrixInbox): Promise<boolean> {
+    const { database, crypto, isOperator } = this.#options;
+    const sealed = row.type === 'm.room.encrypted' && row.clear === null;
+    if (!sealed || crypto === undefined || !isOperator(row.sender)) {
+      await this.#handle(row);
+      return false;
+    }
+    let opened: Opened;
+    try {
+      opened = await openSealed(database, crypto, row);
+    } catch (error) {
+      if (passes(error)) throw error;
+      await this.#failed(row, error);
+      return false;
+    }
+    if (opened === 'dealt_with') return false;
+    if ('row' in opened) {
+      await this.#handle(opened.row);
+      return false;
+    }
+    this.#held.set(
+      row.roomId,
+      setTimeout(() => this.release([asId<RoomId>(row.roomId)]), opened.waitMs),
+    );
+    return true;
+  }
+
   async #handle(row: MatrixInbox): Promise<void> {
-    const { database, signal } = this.#options;
+    const { database } = this.#options;
     let thrown: unknown;
     try {
       await database.write(async (unit) => {
@@ -137,14 +185,19 @@ export class Dispatcher {
       });
     } catch (error) {
       if (thrown === undefined) throw error;
-      const attempts = row.attempts + 1;
-      log.error(
-        { eventId: row.eventId, attempts, error: errorText(thrown) },
-        'an event could not be worked on',
-      );
-      await database.write(async (unit) => recordFailure(unit, row, attempts, thrown));
-      await pause(attempts < TRIES ? backoffMs(attempts) : 0, signal);
+      await this.#failed(row, thrown);
     }
+  }
+
+  async #failed(row: MatrixInbox, error: unknown): Promise<void> {
+    const { database, signal } = this.#options;
+    const attempts = row.attempts + 1;
+    log.error(
+      { eventId: row.eventId, attempts, error: errorText(error) },
+      'an event could not be worked on',
+    );
+    await database.write(async (unit) => recordFailure(unit, row, attempts, error));
+    await pause(attempts < TRIES ? backoffMs(attempts) : 0, signal);
   }
 
   async #effect(unit: Unit, row: MatrixInbox): Promise<void> {
@@ -163,34 +216,51 @@ export class Dispatcher {
       });
       return;
     }
-    if (row.type === 'm.room.encrypted') await sayCannotRead(unit, room);
+    const sealed = row.type === 'm.room.encrypted' && row.clear === null;
+    if (sealed) await sayCannotRead(unit, room);
     else await this.#options.handler(unit, inboxEvent(row, room));
   }
+}
+
+/** Whether it will work by itself when what is away is back. */
+function passes(error: unknown): boolean {
+  return (
+    error instanceof CryptoNotKeptError ||
+    error instanceof HomeserverError ||
+    error instanceof HomeserverUnreachableError ||
+    error instanceof MatrixError ||
+    error instanceof StoreTakenError
+  );
 }
 
 function inboxEvent(row: MatrixInbox, room: MatrixRoom): InboxEvent {
   const event = eventShape.parse(row.event);
   // Room versions from 11 on have it in the content.
   const redacts = event.redacts ?? event.content['redacts'];
-  return {
+  const known = {
     eventId: asId<MatrixEventId>(row.eventId),
     room: knownRoom(room),
     sender: asId<UserId>(row.sender),
+  };
+  if (row.clear !== null) {
+    const { type, content, crossSigned, late } = clearShape.parse(row.clear);
+    const sealed = { crossSigned, late: late === true };
+    // Only messages are taken from inside: everything else counts as the homeserver says it.
+    return {
+      ...known,
+      type: SECRET_TYPES.has(type) ? type : 'unknown',
+      content,
+      redacts: null,
+      sealed,
+    };
+  }
+  return {
+    ...known,
     type: row.type,
     content: event.content,
     redacts: typeof redacts === 'string' ? asId<MatrixEventId>(redacts) : null,
+    sealed: null,
   };
-}
-
-async function sayCannotRead(unit: Unit, room: MatrixRoom): Promise<void> {
-  if (roomStateShape.parse(room.state).toldEncrypted === true) return;
-  const roomId = asId<RoomId>(room.roomId);
-  await saveRoom(unit, roomId, { encrypted: true, state: { toldEncrypted: true } });
-  await sendMessage(unit, {
-    to: { room: roomId },
-    message: { msgtype: 'm.text', body: CANNOT_READ, mentions: [] },
-    clear: true,
-  });
 }
 
 async function recordFailure(

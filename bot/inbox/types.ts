@@ -28,6 +28,16 @@ export interface InboxEvent {
   content: Record<string, unknown>;
   /** What a redaction takes away, wherever the room version puts it. */
   redacts: MatrixEventId | null;
+  /** How it was encrypted; null for one that came in clear. */
+  sealed: Sealed | null;
+}
+
+/** What encryption says of a message. */
+export interface Sealed {
+  /** It came from a device that its sender has signed (verified), so that no homeserver can have made it up. */
+  crossSigned: boolean;
+  /** It could be read only long after it was written: what is said has moved on since. */
+  late: boolean;
 }
 
 /**

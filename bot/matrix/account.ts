@@ -11,7 +11,8 @@ import { readState, writeState } from './state.ts';
 
 /** How the bot signs in: with a token that someone else got, or with a password. */
 export type Credentials =
-  | { accessToken: string }
+  /** The password, if it is known, serves to sign the bot's device for encrypted rooms. */
+  | { accessToken: string; password?: string | undefined }
   /** `user` is the whole id or its local part. The token and device that come of it are kept and used again. */
   | { user: string; password: string };
 
@@ -19,12 +20,14 @@ export type Credentials =
 export interface Account {
   userId: UserId;
   accessToken: string;
+  /** The device that the token belongs to; undefined for a token without one, which cannot have keys. */
+  deviceId: string | undefined;
   /** Names what to mend when the token is refused later. */
   variable: 'MATRIX_ACCESS_TOKEN' | 'MATRIX_USER';
 }
 
 const DEVICE_NAME = 'Nomos';
-const whoamiShape = z.looseObject({ user_id: z.string() });
+const whoamiShape = z.looseObject({ user_id: z.string(), device_id: z.string().optional() });
 const loginShape = z.looseObject({
   user_id: z.string(),
   access_token: z.string(),
@@ -53,8 +56,8 @@ export async function signIn(
 ): Promise<Account> {
   if ('accessToken' in credentials) {
     const { accessToken } = credentials;
-    const userId = await whoami(homeserverUrl, accessToken, signal);
-    if (userId !== undefined) return { userId, accessToken, variable: 'MATRIX_ACCESS_TOKEN' };
+    const who = await whoami(homeserverUrl, accessToken, signal);
+    if (who !== undefined) return { ...who, accessToken, variable: 'MATRIX_ACCESS_TOKEN' };
     throw tokenRefused(homeserverUrl, 'M_UNKNOWN_TOKEN', 'MATRIX_ACCESS_TOKEN');
   }
   // Two processes that start at once must not become two devices.
@@ -77,9 +80,10 @@ async function signInByPassword(
   const value = await readState(database.read, STATE_KEY, storedShape);
   const stored = value?.homeserverUrl === homeserverUrl && value.user === user ? value : undefined;
   if (stored !== undefined) {
-    const userId = await whoami(homeserverUrl, stored.accessToken, signal);
-    if (userId !== undefined) {
-      return { userId, accessToken: stored.accessToken, variable: 'MATRIX_USER' };
+    const who = await whoami(homeserverUrl, stored.accessToken, signal);
+    if (who !== undefined) {
+      const deviceId = who.deviceId ?? stored.deviceId;
+      return { ...who, deviceId, accessToken: stored.accessToken, variable: 'MATRIX_USER' };
     }
     log.info({ user }, 'the kept access token is no longer good; signing in again');
   }
@@ -110,16 +114,17 @@ async function signInByPassword(
   return {
     userId: asId<UserId>(user_id),
     accessToken: access_token,
+    deviceId: device_id,
     variable: 'MATRIX_USER',
   };
 }
 
-/** The id that a token belongs to; undefined when the homeserver does not know the token. */
+/** Whom a token belongs to; undefined when the homeserver does not know the token. */
 async function whoami(
   homeserverUrl: string,
   accessToken: string,
   signal: AbortSignal,
-): Promise<UserId | undefined> {
+): Promise<{ userId: UserId; deviceId: string | undefined } | undefined> {
   const client = new NomosClient(homeserverUrl, accessToken, signal);
   let answer: unknown;
   try {
@@ -133,7 +138,7 @@ async function whoami(
   }
   const parsed = whoamiShape.safeParse(answer);
   if (!parsed.success) throw notAHomeserver(homeserverUrl, 'it does not say who the bot is');
-  return asId<UserId>(parsed.data.user_id);
+  return { userId: asId<UserId>(parsed.data.user_id), deviceId: parsed.data.device_id };
 }
 
 async function refusedAs<T>(homeserverUrl: string, request: () => Promise<T>): Promise<T> {

@@ -1,7 +1,11 @@
 import { LogLevel, LogService, MatrixClient, MatrixError } from 'matrix-bot-sdk';
 import { z } from 'zod';
 import { log } from '../../core/log.ts';
-import { HomeserverError, HomeserverUnreachableError } from './errors.ts';
+import {
+  AuthenticationNeededError,
+  HomeserverError,
+  HomeserverUnreachableError,
+} from './errors.ts';
 
 /** Longest wait for any answer but that of a long poll. */
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -9,6 +13,11 @@ const errorShape = z.looseObject({
   errcode: z.string(),
   error: z.string().default(''),
   retry_after_ms: z.number().optional(),
+});
+
+const challengeShape = z.looseObject({
+  flows: z.array(z.unknown()),
+  session: z.string().optional(),
 });
 
 routeSdkLog();
@@ -95,8 +104,14 @@ function urlOf(
 }
 
 function failure(answer: Answer, what: string): Error {
-  const body = errorShape.safeParse(jsonOrUndefined(answer.content));
-  if (!body.success) return new HomeserverError(answer.status, what);
+  const json = jsonOrUndefined(answer.content);
+  const body = errorShape.safeParse(json);
+  if (!body.success) {
+    const challenge = answer.status === 401 ? challengeShape.safeParse(json).data : undefined;
+    return challenge === undefined
+      ? new HomeserverError(answer.status, what)
+      : new AuthenticationNeededError(what, challenge.session);
+  }
   const { errcode, error, retry_after_ms: inBody } = body.data;
   // Newer servers say it in the header, older ones in the body.
   const seconds = Number(answer.headers['retry-after']);

@@ -13,6 +13,16 @@ export class HomeserverError extends NomosError {
   }
 }
 
+/** The homeserver wants to know again who is there before it does this (user-interactive authentication). */
+export class AuthenticationNeededError extends HomeserverError {
+  /** To be sent back with the proof. */
+  readonly session: string | undefined;
+  constructor(what: string, session: string | undefined) {
+    super(401, what);
+    this.session = session;
+  }
+}
+
 /** The homeserver did not answer: no connection, or none in time. */
 export class HomeserverUnreachableError extends NomosError {
   constructor(url: string, cause: unknown) {

@@ -31,6 +31,15 @@ const events = z.looseObject({ events: z.array(z.unknown()).default([]) }).defau
 /** A sync response, as far as the bot reads it. */
 export const syncShape = z.looseObject({
   next_batch: z.string().min(1),
+  to_device: events,
+  device_lists: z
+    .looseObject({
+      changed: z.array(z.string()).default([]),
+      left: z.array(z.string()).default([]),
+    })
+    .default({ changed: [], left: [] }),
+  device_one_time_keys_count: z.record(z.string(), z.number()).default({}),
+  device_unused_fallback_key_types: z.array(z.string()).optional(),
   rooms: z
     .looseObject({
       join: z

@@ -10,6 +10,7 @@ import {
   storeBatch,
   syncKey,
 } from '../inbox/store.ts';
+import type { RoomCrypto } from '../crypto/crypto.ts';
 import { roomStateShape } from '../rooms/room-state.ts';
 import type { NomosClient } from './client.ts';
 import {
@@ -50,6 +51,8 @@ export interface SyncOptions extends StoreContext {
   database: Database;
   client: NomosClient;
   signal: AbortSignal;
+  /** Takes in what came for the bot's device, before a response is stored. */
+  crypto?: RoomCrypto | undefined;
   /** After a response was stored: the newest event to be worked on of each room. */
   onStored(newest: ReadonlyMap<RoomId, MatrixEventId>): void;
   /** Largest gap, in pages of 100 events. Default 200. */
@@ -58,8 +61,9 @@ export interface SyncOptions extends StoreContext {
 
 /**
  * Syncs until the signal fires. A response is stored, and its gaps filled, before the next one is asked for; the position
- * moves with it in one transaction, so a crash anywhere asks for the same again. Throws what the homeserver refuses for
- * good, first of all the token.
+ * moves with it in one transaction, so a crash anywhere asks for the same again. Keys that came with it are kept before:
+ * to be given the same ones twice is harmless, to lose one is not. Throws what the homeserver refuses for good, first of all
+ * the token.
  */
 export async function runSync(options: SyncOptions): Promise<void> {
   const { database, client, signal } = options;
@@ -74,12 +78,14 @@ export async function runSync(options: SyncOptions): Promise<void> {
       const since = token;
       const answer = await persist('syncing', signal, () => poll(client, since, pollMs));
       const response = syncShape.parse(answer);
+      await options.crypto?.receive(response);
       const batch =
         since === undefined
           ? await firstBatch(response, options)
           : await nextBatch(response, options);
       options.onStored(await storeBatch(database, batch, options));
       token = batch.nextBatch;
+      await options.crypto?.afterSync();
       failures = 0;
       pollMs = LONG_POLL_MS;
     } catch (error) {

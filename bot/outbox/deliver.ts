@@ -4,27 +4,24 @@ import type { MatrixOutbox } from '../../core/db/rows.ts';
 import { faultPoint } from '../../core/faults.ts';
 import { type MatrixEventId, type RoomId, type UserId, asId } from '../../core/ids.ts';
 import { log } from '../../core/log.ts';
+import type { RoomCrypto } from '../crypto/crypto.ts';
 import type { NomosClient } from '../matrix/client.ts';
 import { type MakeRoomOptions, makeTaskRoom } from '../rooms/task-room.ts';
+import { MAX_CONTENT_BYTES, MAX_SEALED_BYTES } from './fit.ts';
 import { markSent } from './mark.ts';
 import type { ClaimedRow } from './queue.ts';
 import type { EventContent } from './relations.ts';
-import {
-  type Outgoing,
-  UnsendableError,
-  isSpeech,
-  resolveFile,
-  resolveRow,
-  roomOfLane,
-} from './resolve.ts';
-import { rowContent } from './rows.ts';
+import { type Outgoing, UnsendableError, isSpeech, resolveRow, roomOfLane } from './resolve.ts';
 import { findSent } from './search.ts';
+import { upload } from './upload.ts';
 
 /** What delivering a row needs. */
 export interface DeliverOptions extends MakeRoomOptions {
   database: Database;
   client: NomosClient;
   botUserId: UserId;
+  /** Without it nothing is said in encrypted rooms. */
+  crypto?: RoomCrypto | undefined;
 }
 
 /**
@@ -39,7 +36,10 @@ export async function deliver(claimed: ClaimedRow, options: DeliverOptions): Pro
     return;
   }
   const roomId = await roomOfLane(database.read, row.lane);
-  if (isSpeech(row)) await refuseClearText(database, roomId);
+  const secret = isSpeech(row) && (await isEncrypted(database, roomId));
+  if (secret && (options.crypto === undefined || options.crypto.lost !== undefined)) {
+    throw cannotEncrypt(roomId);
+  }
   if (claimed.stale && row.kind !== 'state' && row.kind !== 'redact') {
     const found = await findSent(database, client, botUserId, roomId, row);
     if (found !== undefined) {
@@ -48,8 +48,7 @@ export async function deliver(claimed: ClaimedRow, options: DeliverOptions): Pro
       return;
     }
   }
-  const outgoing =
-    row.kind === 'upload' ? await upload(row, options) : await resolveRow(database.read, row);
+  const outgoing = await outgoingOf(row, roomId, secret, options);
   await faultPoint('outbox.before_put');
   const eventId = await put(client, roomId, row.txnId, outgoing);
   await faultPoint('outbox.after_put');
@@ -63,11 +62,54 @@ async function mark(database: Database, row: MatrixOutbox, eventId: MatrixEventI
   });
 }
 
-async function refuseClearText(database: Database, roomId: RoomId): Promise<void> {
+async function isEncrypted(database: Database, roomId: RoomId): Promise<boolean> {
   const room = await database.read.matrixRoom.findUnique({ where: { roomId } });
-  if (room?.encrypted === true) {
-    throw new UnsendableError('room_encrypted', `The room ${roomId} is encrypted.`);
+  return room?.encrypted === true;
+}
+
+function cannotEncrypt(roomId: RoomId): UnsendableError {
+  return new UnsendableError(
+    'room_encrypted',
+    `The room ${roomId} is encrypted, and the bot cannot encrypt.`,
+  );
+}
+
+const sealedShape = z.strictObject({ v: z.literal(1), content: z.record(z.string(), z.unknown()) });
+
+/**
+ * What a row sends. In an encrypted room that is a ciphertext, made as late as this and written beside the row before it
+ * leaves: every later try sends the same bytes (R5).
+ */
+async function outgoingOf(
+  row: MatrixOutbox,
+  roomId: RoomId,
+  secret: boolean,
+  options: DeliverOptions,
+): Promise<Outgoing> {
+  const { database, crypto } = options;
+  if (row.sealed !== null) {
+    const { content } = sealedShape.parse(row.sealed);
+    return { kind: 'event', eventType: 'm.room.encrypted', content };
   }
+  const outgoing =
+    row.kind === 'upload'
+      ? await upload(row, secret, options)
+      : await resolveRow(database.read, row, secret ? MAX_SEALED_BYTES : MAX_CONTENT_BYTES);
+  if (!secret || outgoing.kind !== 'event') return outgoing;
+  if (crypto === undefined) throw cannotEncrypt(roomId);
+  const content = {
+    ...(await crypto.seal(roomId, outgoing.eventType, outgoing.content)),
+    // In clear as well, so that the event can be found again without its key.
+    'org.nomos': { txn: row.txnId },
+  };
+  await database.write(async ({ db }) =>
+    db.matrixOutbox.updateMany({
+      where: { id: row.id },
+      data: { sealed: { v: 1, content: content } },
+    }),
+  );
+  await faultPoint('outbox.sealed');
+  return { kind: 'event', eventType: 'm.room.encrypted', content };
 }
 
 const putShape = z.looseObject({ event_id: z.string() });
@@ -100,33 +142,4 @@ function requestOf(outgoing: Outgoing, txn: string): [path: string, body: EventC
       return [`/state/${encodeURIComponent(eventType)}/${encodeURIComponent(stateKey)}`, content];
     }
   }
-}
-
-const uploadShape = z.looseObject({ content_uri: z.string() });
-
-/** Uploads a file unless an earlier try did, and gives the event that shows it. */
-async function upload(row: MatrixOutbox, options: DeliverOptions): Promise<Outgoing> {
-  const { database, client } = options;
-  const file = await resolveFile(database.read, row);
-  let url = file.url;
-  if (url === undefined) {
-    const answer = await client.doRequest(
-      'POST',
-      '/_matrix/media/v3/upload',
-      { filename: file.name },
-      file.bytes,
-      undefined,
-      false,
-      file.mimetype,
-    );
-    url = uploadShape.parse(answer).content_uri;
-    const content = { ...rowContent.upload.parse(row.content), url };
-    await database.write(async ({ db }) =>
-      db.matrixOutbox.updateMany({
-        where: { id: row.id },
-        data: { content },
-      }),
-    );
-  }
-  return { kind: 'event', eventType: row.eventType ?? 'm.room.message', content: file.event(url) };
 }

@@ -75,8 +75,9 @@ export async function claimRow(database: Database, id: bigint): Promise<ClaimedR
 }
 
 /**
- * Gives a row back untried: the homeserver did not take it, so a newer edit may still replace it. The making of a room is
- * several requests, of which one may have been taken: that stays tried.
+ * Gives a row back untried: the homeserver did not take it, so a newer edit may still replace it, and it is encrypted anew
+ * for those who are in the room by then. The making of a room is several requests, of which one may have been taken: that
+ * stays tried.
  */
 export async function unclaimRow(
   database: Database,
@@ -87,6 +88,7 @@ export async function unclaimRow(
     async ({ db }) => db.$executeRaw`
       UPDATE matrix_outbox SET attempts = attempts - 1,
         first_tried_at = CASE WHEN ${claimed.first} AND kind <> 'room' THEN NULL ELSE first_tried_at END,
+        sealed = CASE WHEN ${claimed.first} THEN NULL ELSE sealed END,
         not_before = CASE WHEN ${waitMs}::float8 > 0 THEN now() + make_interval(secs => ${waitMs}::float8 / 1000) END
       WHERE id = ${claimed.row.id} AND state = 'pending'`,
   );

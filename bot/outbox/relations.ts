@@ -1,4 +1,5 @@
 import type { MatrixEventId } from '../../core/ids.ts';
+import type { FileKey } from '../crypto/attachment.ts';
 
 /** What a bot message says, before any relation: the output of a card function. */
 export interface MessageContent {
@@ -106,6 +107,8 @@ export interface UploadedFile {
   url: string;
   /** Set for a picture: its size in pixels, and in words what it shows. */
   picture?: { width: number; height: number; words: string } | undefined;
+  /** What it was encrypted with; undefined for a file in clear. */
+  key?: FileKey | undefined;
 }
 
 /** The content of a file message; a picture's words are its body, so that a notification says what it shows. */
@@ -125,7 +128,7 @@ export function fileEvent(
           info: { ...info, w: picture.width, h: picture.height },
         }),
     filename: file.name,
-    url: file.url,
+    ...(file.key === undefined ? { url: file.url } : { file: { url: file.url, ...file.key } }),
     'm.mentions': {},
     ...related(placeRelation(placement)),
     'org.nomos': tags,

@@ -3,7 +3,8 @@ import type { Reader } from '../../core/db/database.ts';
 import type { MatrixOutbox } from '../../core/db/rows.ts';
 import { NomosError } from '../../core/errors.ts';
 import { type MatrixEventId, type RoomId, asId } from '../../core/ids.ts';
-import { fitMessage } from './fit.ts';
+import type { FileKey } from '../crypto/attachment.ts';
+import { MAX_CONTENT_BYTES, fitMessage } from './fit.ts';
 import {
   type EventContent,
   type NomosTags,
@@ -33,9 +34,10 @@ export interface OutgoingFile {
   name: string;
   mimetype: string;
   bytes: Buffer;
-  /** Set when an earlier try got that far. */
+  /** Set when an earlier try got that far, with the key if the file was encrypted. */
   url: string | undefined;
-  event(url: string): EventContent;
+  key: FileKey | undefined;
+  event(url: string, key: FileKey | undefined): EventContent;
 }
 
 /** The room of a lane. Throws `UnsendableError` when there is none. */
@@ -55,7 +57,11 @@ export async function roomOfLane(db: Reader, lane: string): Promise<RoomId> {
  * Works out what a row of any kind but `upload` and `room` sends: the events that it names by card, turn or reaction are
  * looked up now. Throws `UnsendableError` when one of them was never sent.
  */
-export async function resolveRow(db: Reader, row: MatrixOutbox): Promise<Outgoing> {
+export async function resolveRow(
+  db: Reader,
+  row: MatrixOutbox,
+  maxBytes: number = MAX_CONTENT_BYTES,
+): Promise<Outgoing> {
   const tags = (own: RowTags): NomosTags => ({ txn: row.txnId, ...own });
   switch (row.kind) {
     case 'send': {
@@ -64,7 +70,11 @@ export async function resolveRow(db: Reader, row: MatrixOutbox): Promise<Outgoin
       return {
         kind: 'event',
         eventType: row.eventType ?? 'm.room.message',
-        content: fitMessage(message, (fitted) => messageEvent(fitted, tags(own), placement)),
+        content: fitMessage(
+          message,
+          (fitted) => messageEvent(fitted, tags(own), placement),
+          maxBytes,
+        ),
       };
     }
     case 'edit': {
@@ -73,7 +83,7 @@ export async function resolveRow(db: Reader, row: MatrixOutbox): Promise<Outgoin
       return {
         kind: 'event',
         eventType: row.eventType ?? 'm.room.message',
-        content: fitMessage(message, (fitted) => editEvent(fitted, tags(own), original)),
+        content: fitMessage(message, (fitted) => editEvent(fitted, tags(own), original), maxBytes),
       };
     }
     case 'react': {
@@ -109,7 +119,7 @@ export async function resolveRow(db: Reader, row: MatrixOutbox): Promise<Outgoin
 
 /** Works out the file of an `upload` row. */
 export async function resolveFile(db: Reader, row: MatrixOutbox): Promise<OutgoingFile> {
-  const { file, picture, url, thread, replyTo, tags } = rowContent.upload.parse(row.content);
+  const { file, picture, url, key, thread, replyTo, tags } = rowContent.upload.parse(row.content);
   const placement = await placementOf(db, thread, replyTo);
   const bytes = Buffer.from(file.base64, 'base64');
   const { name, mimetype } = file;
@@ -118,9 +128,10 @@ export async function resolveFile(db: Reader, row: MatrixOutbox): Promise<Outgoi
     mimetype,
     bytes,
     url,
-    event: (address) =>
+    key,
+    event: (address, secret) =>
       fileEvent(
-        { name, mimetype, sizeBytes: bytes.length, url: address, picture },
+        { name, mimetype, sizeBytes: bytes.length, url: address, key: secret, picture },
         { txn: row.txnId, ...tags },
         placement,
       ),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RoomId, SessionId } from '../../core/ids.ts';
+import { fileKeyShape } from '../crypto/attachment.ts';
 
 /**
  * The ordering lane of a row. A lane is sent in order, lanes go side by side. A task's room has the lane of its session
@@ -77,6 +78,8 @@ export const rowContent = {
       .optional(),
     /** The media's address once it is uploaded. */
     url: z.string().optional(),
+    /** What the media was encrypted with, in an encrypted room. */
+    key: fileKeyShape.optional(),
     tags,
     thread: thread.optional(),
     replyTo: eventRef.optional(),

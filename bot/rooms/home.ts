@@ -4,6 +4,7 @@ import type { RoomId, UserId } from '../../core/ids.ts';
 import type { NomosClient } from '../matrix/client.ts';
 import { sortFailure } from '../matrix/errors.ts';
 import { persist } from '../matrix/retry.ts';
+import { ENCRYPTED, type Encryption } from './encryption.ts';
 import { childState, findMadeRoom, inviteMissing, parentState, privateRoom } from './made-rooms.ts';
 import { roomOfKind, saveRoom } from './room-state.ts';
 import { create } from './task-room.ts';
@@ -14,6 +15,8 @@ export interface HomeOptions {
   client: NomosClient;
   botUserId: UserId;
   operators: readonly UserId[];
+  /** Whether rooms are encrypted. Default `never`. */
+  encryption?: Encryption | undefined;
   signal: AbortSignal;
 }
 
@@ -45,7 +48,10 @@ export async function ensureHome(options: HomeOptions): Promise<Home> {
   });
   const lobbyId = await ensureRoom('lobby', options, {
     creation_content: { 'org.nomos': { home: 'lobby' } },
-    initial_state: [parentState(spaceId, botUserId)],
+    initial_state: [
+      parentState(spaceId, botUserId),
+      ...(options.encryption === 'always' ? [ENCRYPTED] : []),
+    ],
   });
   const path = `/_matrix/client/v3/rooms/${encodeURIComponent(spaceId)}/state/m.space.child/${encodeURIComponent(lobbyId)}`;
   await persist('putting the lobby into the Space', signal, () =>

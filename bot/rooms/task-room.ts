@@ -9,6 +9,7 @@ import { UnsendableError } from '../outbox/resolve.ts';
 import { setState } from '../outbox/room-rows.ts';
 import { rowContent } from '../outbox/rows.ts';
 import { childState, findMadeRoom, inviteMissing, parentState, privateRoom } from './made-rooms.ts';
+import { ENCRYPTED, type Encryption, encryptsTask } from './encryption.ts';
 import { roomOfKind, saveRoom } from './room-state.ts';
 
 /** What making a room needs. */
@@ -18,6 +19,10 @@ export interface MakeRoomOptions {
   botUserId: UserId;
   /** Every operator of the configuration. */
   operators: readonly UserId[];
+  /** Whether rooms are encrypted. Default `never`. */
+  encryption?: Encryption | undefined;
+  /** Where the keys of the bot's device are lost, no room is made that it could not speak in. */
+  crypto?: { readonly lost: Error | undefined } | undefined;
 }
 
 const createdShape = z.looseObject({ room_id: z.string() });
@@ -33,12 +38,15 @@ export async function makeTaskRoom(claimed: ClaimedRow, options: MakeRoomOptions
   const sessionId = asId<SessionId>(row.lane.slice('session:'.length));
   const session = await database.read.session.findUnique({
     where: { id: sessionId },
-    select: { roomId: true },
+    select: { roomId: true, origin: true },
   });
   if (session === null) throw new UnsendableError('session_gone', 'The session was deleted.');
   const content = rowContent.room.parse(row.content);
   const invite = content.invite?.map((id) => asId<UserId>(id)) ?? options.operators;
   const spaceId = await roomOfKind(database.read, 'space');
+  const encrypted =
+    options.crypto?.lost === undefined &&
+    (await encryptsTask(database.read, options.encryption ?? 'never', session.origin));
 
   let roomId = session.roomId === null ? undefined : asId<RoomId>(session.roomId);
   if (roomId === undefined && !claimed.first) {
@@ -53,11 +61,14 @@ export async function makeTaskRoom(claimed: ClaimedRow, options: MakeRoomOptions
       name: content.name,
       ...(content.topic === undefined ? {} : { topic: content.topic }),
       creation_content: { 'org.nomos': { session: sessionId } },
-      initial_state: spaceId === undefined ? [] : [parentState(spaceId, botUserId)],
+      initial_state: [
+        ...(spaceId === undefined ? [] : [parentState(spaceId, botUserId)]),
+        ...(encrypted ? [ENCRYPTED] : []),
+      ],
     });
     await faultPoint('outbox.after_put');
   }
-  await writeDown(options, row.txnId, sessionId, roomId, spaceId);
+  await writeDown(options, row.txnId, sessionId, { roomId, encrypted }, spaceId);
 }
 
 /** Creates a room and gives its id. Throws what the homeserver answered. */
@@ -71,13 +82,19 @@ async function writeDown(
   { database, botUserId }: MakeRoomOptions,
   txnId: string,
   sessionId: SessionId,
-  roomId: RoomId,
+  { roomId, encrypted }: { roomId: RoomId; encrypted: boolean },
   spaceId: RoomId | undefined,
 ): Promise<void> {
   await database.write(async (unit) => {
     if (!(await markSent(unit, txnId, null))) return;
     await unit.db.session.updateMany({ where: { id: sessionId, roomId: null }, data: { roomId } });
-    await saveRoom(unit, roomId, { kind: 'task', sessionId, membership: 'join' });
+    // Known at once: what is said in it before the first sync of it must not go out in clear.
+    await saveRoom(unit, roomId, {
+      kind: 'task',
+      sessionId,
+      membership: 'join',
+      ...(encrypted ? { encrypted } : {}),
+    });
     if (spaceId !== undefined) {
       await setState(unit, {
         to: { room: spaceId },

@@ -11,11 +11,13 @@ import { Problems, readSettings, type Settings } from './settings.ts';
 
 /** How the bot logs in. */
 export type MatrixLogin =
-  | { kind: 'token'; accessToken: string }
+  | { kind: 'token'; accessToken: string; password: string | undefined }
   | { kind: 'password'; user: string; password: string };
 
 /** How much reasoning is asked of the model; undefined leaves it to the endpoint. */
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high'] as const;
+/** Whether rooms are encrypted; see `NOMOS_ENCRYPTION`. */
+export const ENCRYPTION_MODES = ['auto', 'always', 'never'] as const;
 /** Word lists besides English that can be chosen. */
 export const EXTRA_LANGUAGES = ['de', 'es', 'fr'] as const;
 
@@ -25,6 +27,7 @@ export interface Config {
   redisUrl: string;
   matrix: { homeserverUrl: string; login: MatrixLogin };
   operators: Operators;
+  encryption: (typeof ENCRYPTION_MODES)[number];
   model: {
     baseUrl: string | undefined;
     apiKey: string;
@@ -65,6 +68,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       login: login(settings, problems),
     },
     operators: operators(settings, problems),
+    encryption: choice(settings, problems, 'NOMOS_ENCRYPTION', ENCRYPTION_MODES) ?? 'auto',
     model: {
       baseUrl:
         settings.OPENAI_BASE_URL === undefined
@@ -114,7 +118,8 @@ function url(
 
 function login(settings: Settings, problems: Problems): MatrixLogin {
   if (settings.MATRIX_ACCESS_TOKEN !== undefined) {
-    return { kind: 'token', accessToken: settings.MATRIX_ACCESS_TOKEN };
+    const password = settings.MATRIX_PASSWORD;
+    return { kind: 'token', accessToken: settings.MATRIX_ACCESS_TOKEN, password };
   }
   if (settings.MATRIX_USER === undefined || settings.MATRIX_PASSWORD === undefined) {
     problems.add(
@@ -172,7 +177,7 @@ function modelKey(settings: Settings, problems: Problems): string {
 function choice<const T extends string>(
   settings: Settings,
   problems: Problems,
-  name: 'NOMOS_MODEL_REASONING' | 'NOMOS_STREAMING',
+  name: 'NOMOS_MODEL_REASONING' | 'NOMOS_STREAMING' | 'NOMOS_ENCRYPTION',
   allowed: readonly T[],
 ): T | undefined {
   const given = settings[name];

@@ -47,7 +47,8 @@ export const OPTIONS = [
   },
   {
     name: 'MATRIX_PASSWORD',
-    meaning: 'The password of the bot account.',
+    meaning:
+      'The password of the bot account. Beside MATRIX_ACCESS_TOKEN it serves to sign the bot’s device for encrypted rooms, once.',
     allowed: 'a password',
     otherwise: 'MATRIX_ACCESS_TOKEN is needed',
     secret: true,
@@ -138,6 +139,13 @@ export const OPTIONS = [
     meaning: 'Whether the final answer appears while it is being written.',
     allowed: 'on, off',
     otherwise: 'on',
+  },
+  {
+    name: 'NOMOS_ENCRYPTION',
+    meaning:
+      'Whether rooms that the bot makes are encrypted: `auto` where the task was asked for in an encrypted room. `never` leaves encrypted rooms unread as well. See decisions/encryption.md.',
+    allowed: 'auto, always, never',
+    otherwise: 'auto',
   },
   {
     name: 'NOMOS_API_LISTEN',

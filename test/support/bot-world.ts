@@ -197,6 +197,7 @@ export class BotWorld {
         type,
         content,
         redacts,
+        sealed: null,
       };
       await this.handler?.(unit, event);
     });

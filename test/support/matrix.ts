@@ -3,9 +3,12 @@
  */
 import {
   ClientEvent,
+  EventType,
   type MatrixClient,
-  type MatrixEvent,
+  MatrixEvent,
+  MatrixEventEvent,
   RoomMemberEvent,
+  type TimelineEvents,
   createClient,
 } from 'matrix-js-sdk';
 import { logger } from 'matrix-js-sdk/lib/logger.js';
@@ -46,17 +49,33 @@ export class Person {
   #looked = new Set<() => void>();
 
   readonly #gone: AbortController;
+  /** Requests to the path that matches wait for it. */
+  readonly #brakes: Map<RegExp, Promise<void>>;
 
-  private constructor(client: MatrixClient, userId: UserId, gone: AbortController) {
+  private constructor(
+    client: MatrixClient,
+    userId: UserId,
+    gone: AbortController,
+    brakes: Map<RegExp, Promise<void>>,
+  ) {
     this.client = client;
     this.userId = userId;
     this.#gone = gone;
+    this.#brakes = brakes;
   }
 
-  /** Signs in, accepts every invitation from now on, and syncs until `close`. */
-  static async open(url: string, account: MatrixAccount): Promise<Person> {
+  /**
+   * Signs in, accepts every invitation from now on, and syncs until `close`. With `encrypts` it has keys of its own: what it
+   * sends to encrypted rooms is encrypted, and what it is told is decrypted.
+   */
+  static async open(
+    url: string,
+    account: MatrixAccount,
+    options: { encrypts?: boolean } = {},
+  ): Promise<Person> {
     const { userId, accessToken, deviceId } = account;
     const gone = new AbortController();
+    const brakes = new Map<RegExp, Promise<void>>();
     const client = createClient({
       baseUrl: url,
       userId,
@@ -64,18 +83,47 @@ export class Person {
       deviceId,
       logger: silent,
       // The SDK leaves requests unhandled that end when it stops; those never end here.
-      fetchFn: async (input, init) =>
-        fetch(input, init).catch((error: unknown) => {
+      fetchFn: async (input, init) => {
+        const path = input instanceof Request ? input.url : String(input);
+        for (const [match, released] of brakes) {
+          if (match.test(path)) await released;
+        }
+        return fetch(input, init).catch((error: unknown) => {
           if (gone.signal.aborted) return new Promise<never>(() => {});
           throw error;
-        }),
+        });
+      },
     });
-    const person = new Person(client, asId<UserId>(userId), gone);
+    const person = new Person(client, asId<UserId>(userId), gone, brakes);
+    if (options.encrypts === true) {
+      await client.initRustCrypto({ useIndexedDB: false });
+      client.on(MatrixEventEvent.Decrypted, (event) => person.#notice(event));
+    }
     client.on(ClientEvent.Event, (event) => person.#notice(event));
     client.on(ClientEvent.Sync, () => person.#accept());
     client.on(RoomMemberEvent.Typing, () => person.#accept());
     await client.startClient({ initialSyncLimit: 50 });
     return person;
+  }
+
+  /** Holds back the client's requests whose URL matches, until the function that it gives is called. */
+  brake(match: RegExp): () => void {
+    const released = Promise.withResolvers<void>();
+    this.#brakes.set(match, released.promise);
+    return () => {
+      this.#brakes.delete(match);
+      released.resolve();
+    };
+  }
+
+  /** Makes cross-signing keys for this person and signs this device with them. */
+  async signDevice(password: string): Promise<void> {
+    await this.client.getCrypto()?.bootstrapCrossSigning({
+      authUploadDeviceSigningKeys: async (request) => {
+        const identifier = { type: 'm.id.user', user: this.userId };
+        await request({ type: 'm.login.password', identifier, password });
+      },
+    });
   }
 
   /** Stops syncing. */
@@ -144,8 +192,26 @@ export class Person {
     });
   }
 
-  /** Sends any event. */
+  /** Sends any event; a message in an encrypted room is encrypted by who has keys. */
   async send(roomId: string, type: string, content: Record<string, unknown>): Promise<string> {
+    if (this.client.getCrypto() === undefined || type !== 'm.room.message') {
+      return this.sendInClear(roomId, type, content);
+    }
+    const sent = await this.client.sendEvent(
+      roomId,
+      null,
+      EventType.RoomMessage,
+      content as unknown as TimelineEvents[EventType.RoomMessage],
+    );
+    return sent.event_id;
+  }
+
+  /** Sends any event as it is, whatever the room wants. */
+  async sendInClear(
+    roomId: string,
+    type: string,
+    content: Record<string, unknown>,
+  ): Promise<string> {
     const answer = await this.request(
       'PUT',
       `/rooms/${roomId}/send/${type}/${crypto.randomUUID()}`,
@@ -180,7 +246,7 @@ export class Person {
         'GET',
         `/rooms/${roomId}/messages?dir=f&limit=500${from === '' ? '' : `&from=${from}`}`,
       );
-      events.push(...(page['chunk'] as RawEvent[]));
+      for (const event of page['chunk'] as RawEvent[]) events.push(await this.#clear(event));
       if (typeof page['end'] !== 'string') return events;
       from = page['end'];
     }
@@ -237,13 +303,24 @@ export class Person {
     });
   }
 
+  async #clear(raw: RawEvent): Promise<RawEvent> {
+    if (raw.type !== 'm.room.encrypted' || this.client.getCrypto() === undefined) return raw;
+    const event = new MatrixEvent(raw);
+    await this.client.decryptEventIfNeeded(event);
+    return inClear(event);
+  }
+
   #notice(event: MatrixEvent): void {
-    const raw = event.event;
-    if (raw.event_id === undefined || this.#seen.some((known) => known.event_id === raw.event_id)) {
-      return;
+    const raw = inClear(event);
+    if (raw.event_id === undefined) return;
+    const known = this.#seen.findIndex((one) => one.event_id === raw.event_id);
+    if (known >= 0 && !event.isEncrypted()) return;
+    if (known >= 0) {
+      this.#seen[known] = raw;
+    } else {
+      this.#seen.push(raw);
+      this.#rooms.push(event.getRoomId() ?? '');
     }
-    this.#seen.push(raw as unknown as RawEvent);
-    this.#rooms.push(event.getRoomId() ?? '');
     for (const look of this.#looked) look();
   }
 
@@ -256,4 +333,20 @@ export class Person {
     }
     for (const look of this.#looked) look();
   }
+}
+
+/** An event as it reads once it is decrypted; as it came where it is not, or not yet. */
+function inClear(event: MatrixEvent): RawEvent {
+  const raw = event.event as unknown as RawEvent;
+  if (!event.isEncrypted() || event.isBeingDecrypted() || event.getClearContent() === null)
+    return raw;
+  const relation = raw.content['m.relates_to'];
+  return {
+    ...raw,
+    type: event.getType(),
+    content: {
+      ...event.getClearContent(),
+      ...(relation === undefined ? {} : { 'm.relates_to': relation }),
+    },
+  };
 }

@@ -93,13 +93,18 @@ export class NomosWorld implements AsyncDisposable {
   }
 
   /** A person with a client; with a role they become an operator at the next start. */
-  async person(name: string, role?: Role): Promise<Person> {
-    return this.personOf(name, await this.homeserver.newUser(name), role);
+  async person(name: string, role?: Role, options: { encrypts?: boolean } = {}): Promise<Person> {
+    return this.personOf(name, await this.homeserver.newUser(name), role, options);
   }
 
   /** The same for an account that is there already, such as one that is also signed in elsewhere. */
-  async personOf(name: string, account: MatrixAccount, role?: Role): Promise<Person> {
-    const person = await Person.open(this.homeserver.url, account);
+  async personOf(
+    name: string,
+    account: MatrixAccount,
+    role?: Role,
+    options: { encrypts?: boolean } = {},
+  ): Promise<Person> {
+    const person = await Person.open(this.homeserver.url, account, options);
     this.#people.set(name, { person, role });
     return person;
   }
@@ -190,9 +195,13 @@ export class NomosWorld implements AsyncDisposable {
     return person.room(/lobby/i);
   }
 
-  /** Asks for something in the lobby and gives the task's room, once the person is in it. */
-  async ask(person: Person, text: string): Promise<{ roomId: string; sessionId: string }> {
-    const eventId = await person.say(await this.lobby(person), text);
+  /** Asks for something, in the lobby unless said otherwise, and gives the task's room, once the person is in it. */
+  async ask(
+    person: Person,
+    text: string,
+    where?: string,
+  ): Promise<{ roomId: string; sessionId: string }> {
+    const eventId = await person.say(where ?? (await this.lobby(person)), text);
     return this.until('the task has its room', async () => {
       const message = await this.database.read.message.findUnique({
         where: { eventId },

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { type RoomId, asId } from '../../core/ids.ts';
+import type { SyncResponse } from '../matrix/events.ts';
+
+/** Below so many of a device's one-time keys on the homeserver new ones are uploaded; the library keeps 50 there. */
+const FEW_KEYS = 25;
+
+const eventShape = z.looseObject({ type: z.string() });
+const AUDIENCE: ReadonlySet<string> = new Set([
+  'm.room.member',
+  'm.room.encryption',
+  'm.room.history_visibility',
+]);
+const ENCRYPTION: ReadonlySet<string> = new Set(['m.room.encryption', 'm.room.encrypted']);
+
+/** The rooms of a sync in which it may have changed for whom a message is encrypted. */
+export function roomsWithNewAudience({ rooms }: SyncResponse): RoomId[] {
+  return Object.entries(rooms.join).flatMap(([id, { state, timeline }]) =>
+    timeline.limited || has(AUDIENCE, [...state.events, ...timeline.events])
+      ? [asId<RoomId>(id)]
+      : [],
+  );
+}
+
+/** Whether a sync brings an encrypted room or message. */
+export function meetsEncryption({ rooms }: SyncResponse): boolean {
+  return (
+    Object.values(rooms.join).some(({ state, timeline }) =>
+      has(ENCRYPTION, [...state.events, ...timeline.events]),
+    ) ||
+    Object.values(rooms.invite).some(({ invite_state }) => has(ENCRYPTION, invite_state.events))
+  );
+}
+
+/** Whether a sync has something for the bot's device itself, or says that its keys run out. */
+export function wantsKeys(response: SyncResponse): boolean {
+  const left = response.device_one_time_keys_count['signed_curve25519'];
+  return response.to_device.events.length > 0 || (left !== undefined && left < FEW_KEYS);
+}
+
+function has(types: ReadonlySet<string>, events: readonly unknown[]): boolean {
+  return events.some((event) => {
+    const parsed = eventShape.safeParse(event);
+    return parsed.success && types.has(parsed.data.type);
+  });
+}

@@ -1,0 +1,112 @@
+import type { DecryptedRoomEvent, OlmMachine } from '@matrix-org/matrix-sdk-crypto-wasm';
+import { z } from 'zod';
+import type { RoomId } from '../../core/ids.ts';
+import type { CryptoLibrary, Machine } from './machine.ts';
+
+/**
+ * What an encrypted event says, and what is known of who said it. `matrix_inbox.clear` holds it; an unknown version is
+ * refused, not guessed.
+ */
+export const clearShape = z.strictObject({
+  v: z.literal(1),
+  type: z.string(),
+  content: z.record(z.string(), z.unknown()),
+  /** The device that sent it; undefined where it is not known. */
+  device: z.string().optional(),
+  /** The device is one of the sender's own and its owner signed it: clients call that verified. */
+  crossSigned: z.boolean(),
+  /** It could be read only after it had been set aside. */
+  late: z.literal(true).optional(),
+});
+/** See `clearShape`. */
+export type ClearEvent = z.infer<typeof clearShape>;
+
+/** What came of decrypting an event. */
+export type Unsealed =
+  | { kind: 'clear'; event: ClearEvent }
+  /** The key is not here. It may come. */
+  | { kind: 'no_key'; why: string }
+  /** It will never be readable. */
+  | { kind: 'unreadable'; why: string };
+
+const sealedShape = z.looseObject({
+  type: z.literal('m.room.encrypted'),
+  content: z.looseObject({ algorithm: z.string(), ciphertext: z.string(), session_id: z.string() }),
+});
+const decryptedShape = z.looseObject({
+  type: z.string(),
+  content: z.record(z.string(), z.unknown()),
+});
+
+/**
+ * Decrypts an event of a room's timeline. `settle` asks for the keys of devices that changed, so that what is said of the
+ * sender's device is of now. Throws only `CryptoNotKeptError` and what `settle` throws.
+ */
+export async function unseal(
+  machine: Machine,
+  settle: () => Promise<void>,
+  roomId: RoomId,
+  sender: string,
+  event: unknown,
+): Promise<Unsealed> {
+  const sealed = sealedShape.safeParse(event);
+  if (!sealed.success) return { kind: 'unreadable', why: 'it is no message that Matrix encrypted' };
+  await machine.use(async (olm, { UserId }) => olm.updateTrackedUsers([new UserId(sender)]));
+  await settle();
+  return machine.use(async (olm, library) => {
+    let decrypted: DecryptedRoomEvent;
+    try {
+      decrypted = await olm.decryptRoomEvent(
+        JSON.stringify(event),
+        new library.RoomId(roomId),
+        new library.DecryptionSettings(library.TrustRequirement.Untrusted),
+      );
+    } catch (error) {
+      return failureOf(library, error);
+    }
+    const { type, content } = decryptedShape.parse(JSON.parse(decrypted.event));
+    const device = decrypted.senderDevice?.toString();
+    return {
+      kind: 'clear',
+      event: {
+        v: 1,
+        type,
+        content,
+        ...(device === undefined ? {} : { device }),
+        crossSigned: await isCrossSigned(olm, library, sender, decrypted),
+      },
+    };
+  });
+}
+
+function failureOf(
+  { MegolmDecryptionError, DecryptionErrorCode }: CryptoLibrary,
+  error: unknown,
+): Unsealed {
+  // What is no answer of the decryption, such as a store that was dropped, is not this event's fault.
+  if (!(error instanceof MegolmDecryptionError)) throw error;
+  const why = error.maybe_withheld ?? error.description;
+  const mayCome =
+    error.code === DecryptionErrorCode.MissingRoomKey ||
+    error.code === DecryptionErrorCode.UnknownMessageIndex;
+  return { kind: mayCome ? 'no_key' : 'unreadable', why };
+}
+
+/**
+ * Whether the event came from a device that its owner signed. The library's shield alone is no proof: it shows nothing for
+ * a person who was never verified, so the device itself is asked too, and it must hold the key that the event came with.
+ */
+async function isCrossSigned(
+  olm: OlmMachine,
+  library: CryptoLibrary,
+  sender: string,
+  decrypted: DecryptedRoomEvent,
+): Promise<boolean> {
+  if (decrypted.shieldState(false).color !== library.ShieldColor.None) return false;
+  const deviceId = decrypted.senderDevice;
+  if (deviceId === undefined || decrypted.sender.toString() !== sender) return false;
+  const device = await olm.getDevice(new library.UserId(sender), deviceId);
+  if (device === undefined || device.isDeleted() || device.isBlacklisted()) return false;
+  const key = device.curve25519Key?.toBase64();
+  return device.isCrossSignedByOwner() && key === decrypted.senderCurve25519Key;
+}
