@@ -5,7 +5,7 @@ import { completeTask } from '../tasks/complete.ts';
 import { endPass } from '../tasks/passes.ts';
 import { setTitle } from '../tasks/status.ts';
 import { titleFrom } from '../tasks/title.ts';
-import { cutLabel } from '../text/label.ts';
+import { cutLabel, quoted } from '../text/label.ts';
 import { safeText } from '../text/safe.ts';
 import { addNote } from '../tasks/messages.ts';
 import { addSpent } from './transcript.ts';
@@ -124,7 +124,7 @@ export async function endFailed(
 }
 
 function againNote(message: string): string {
-  return `Your last answer in this task could not be used, and the pass before this one failed: ${message} What you had been told stands above. Go on from there: with a tool call, or in words that say what is true now.`;
+  return `Your last answer in this task could not be used, and the pass before this one failed: ${quoted(message, 500)} What you had been told stands above. Go on from there: with a tool call, or in words that say what is true now.`;
 }
 
 /** A model in trouble gets some time before the next pass. */

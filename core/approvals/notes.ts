@@ -1,16 +1,25 @@
 import type { Execution } from '../db/rows.ts';
+import { quoted } from '../text/label.ts';
+
+/** As long as `run` takes one. */
+const PURPOSE_CHARACTERS = 300;
+const WORDS_CHARACTERS = 2_000;
 
 type Named = Pick<Execution, 'shortId' | 'targetSlug' | 'purpose'>;
 
 function list(executions: readonly Named[]): string {
   return executions
-    .map((execution) => `${execution.shortId} on ${execution.targetSlug} (${execution.purpose})`)
+    .map(
+      (execution) =>
+        `${execution.shortId} on ${execution.targetSlug} (${quoted(execution.purpose, PURPOSE_CHARACTERS)})`,
+    )
     .join('; ');
 }
 
 /** What the agent is told after a denial (A12, A17). */
 export function denialNote(executions: readonly Named[], reason: string | undefined): string {
-  const why = reason === undefined ? '' : ` The operator's words: "${reason}".`;
+  const why =
+    reason === undefined ? '' : ` The operator's words: ${quoted(reason, WORDS_CHARACTERS)}.`;
   return `The operator DENIED: ${list(executions)}. It did not run.${why} Stop this plan, do not ask for the same again, and say what is true now.`;
 }
 
@@ -30,7 +39,7 @@ interface NamedStep {
 }
 
 function steps(covered: readonly NamedStep[]): string {
-  return covered.map(({ seq, title }) => `${seq}. ${title}`).join('; ');
+  return covered.map(({ seq, title }) => `${seq}. ${quoted(title)}`).join('; ');
 }
 
 /** What the agent is told when the plan was approved (A11, A12): to act now, and what it may do without asking. */
@@ -41,7 +50,7 @@ export function planApprovalNote(
 ): string {
   return [
     `The operator APPROVED the plan ${shortId}: ${steps(covered)}.`,
-    ...(how.words === undefined ? [] : [`Their words: "${how.words}".`]),
+    ...(how.words === undefined ? [] : [`Their words: ${quoted(how.words, WORDS_CHARACTERS)}.`]),
     'Act now and carry it out to its end, step by step; do not ask whether to begin.',
     how.paused
       ? 'The kill switch is on, so each command still waits for the operator.'
@@ -60,7 +69,8 @@ export function planDenialNote(
   covered: readonly NamedStep[],
   reason: string | undefined,
 ): string {
-  const why = reason === undefined ? '' : ` The operator's words: "${reason}".`;
+  const why =
+    reason === undefined ? '' : ` The operator's words: ${quoted(reason, WORDS_CHARACTERS)}.`;
   return `The operator DENIED the plan ${shortId}: ${steps(covered)}.${why} Do none of it, do not propose the same again, and say what is true now.`;
 }
 

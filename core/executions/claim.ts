@@ -14,6 +14,7 @@ import { stricter, type Risk } from '../policy/risk.ts';
 import type { RuleVerdict } from '../policy/rules.ts';
 import { addNote } from '../tasks/messages.ts';
 import { lockSession } from '../tasks/lock.ts';
+import { quoted } from '../text/label.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { turnInBatch } from './batch/gate.ts';
 import { wakeForEnd } from './finish.ts';
@@ -243,7 +244,7 @@ async function revoke(unit: Unit, execution: Execution, why: string): Promise<Cl
     await addNote(unit, {
       sessionId: execution.sessionId as SessionId,
       turnId: execution.turnId as TurnId,
-      text: `Execution ${execution.shortId} on ${execution.targetSlug} (${execution.purpose}) was REVOKED before it started: ${why}. It did not run. Look at what changed, then ask again if it is still wanted.`,
+      text: `Execution ${execution.shortId} on ${execution.targetSlug} (${quoted(execution.purpose, 300)}) was REVOKED before it started: ${why}. It did not run. Look at what changed, then ask again if it is still wanted.`,
       wake: 'continuation',
     });
     await refreshStatus(unit, execution.sessionId as SessionId);

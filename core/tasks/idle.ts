@@ -3,7 +3,7 @@ import type { Session } from '../db/rows.ts';
 import type { SessionId, TurnId } from '../ids.ts';
 import { limits } from '../limits.ts';
 import { formatDuration } from '../text/duration.ts';
-import { cutLabel } from '../text/label.ts';
+import { cutLabel, quoted } from '../text/label.ts';
 import { completeTask } from './complete.ts';
 import { lockSession } from './lock.ts';
 import { addNote } from './messages.ts';
@@ -88,7 +88,7 @@ async function lastTurn(db: Reader, sessionId: SessionId): Promise<TurnId | null
 }
 
 function nudge({ goal }: Session): string {
-  return `Nothing has happened in this task for ${formatDuration(limits().idleAfterMs)}, and nobody is waited for. Its goal: ${goal ?? ''}. Take the next step now; or ask_operator for what you need; or, if the goal is reached or cannot be, complete_task and say which. Otherwise the task is closed as partial.`;
+  return `Nothing has happened in this task for ${formatDuration(limits().idleAfterMs)}, and nobody is waited for. Its goal: ${quoted(goal ?? '', 500)}. Take the next step now; or ask_operator for what you need; or, if the goal is reached or cannot be, complete_task and say which. Otherwise the task is closed as partial.`;
 }
 
 async function closingWords(db: Reader, session: Session): Promise<string> {

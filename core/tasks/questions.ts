@@ -10,6 +10,7 @@ import {
 import { lockSession } from './lock.ts';
 import { addNote } from './messages.ts';
 import { refreshStatus } from './status.ts';
+import { quoted } from '../text/label.ts';
 
 /** Puts a question to the operator (K5). The task then waits for the answer; the pass that asked ends. */
 export async function askQuestion(
@@ -84,7 +85,7 @@ export async function answerQuestion(
   await addNote(unit, {
     sessionId,
     turnId: question.turnId as TurnId,
-    text: `The operator answered your question "${question.prompt}": ${args.answer}`,
+    text: `The operator answered your question ${quoted(question.prompt, 500)}: ${args.answer}`,
     wake: 'answer',
   });
   await refreshStatus(unit, sessionId);

@@ -22,6 +22,15 @@ export function cutLabel(text: string, maxCharacters = 60): string {
   return line;
 }
 
+/**
+ * Words of others (the agent's own, an operator's, a target's) inside what Nomos tells the agent: one line, in quotes, so that
+ * they cannot pass for words of Nomos (L10).
+ */
+export function quoted(text: string, maxCharacters = 160): string {
+  // Enough for any label, whatever the length of the text.
+  return JSON.stringify(cutLabel(text.slice(0, maxCharacters * 16), maxCharacters));
+}
+
 function segmentAt(segments: readonly string[], index: number): string {
   return segments[index] ?? '';
 }

@@ -65,7 +65,9 @@ describe('A11, A12: the agent and its plan', () => {
     expect(await bench.claim(sessionId)).toBeNull();
     await bench.decide(sessionId, 'approve');
     await bench.pass(sessionId);
-    expect(lastWords()).toMatch(/APPROVED the plan .*: 1\. Stop nginx; 2\. Start nginx.*Act now/);
+    expect(lastWords()).toMatch(
+      /APPROVED the plan .*: 1\. "Stop nginx"; 2\. "Start nginx".*Act now/,
+    );
     expect(bench.ran.map(({ command }) => command)).toEqual([
       'systemctl stop nginx',
       'systemctl start nginx',

@@ -1,7 +1,7 @@
 import type { Reader } from '../../db/database.ts';
 import type { SessionId } from '../../ids.ts';
-import { cutLabel } from '../../text/label.ts';
-import { quoted, summaryText, type SummarySection } from './text.ts';
+import { cutLabel, quoted } from '../../text/label.ts';
+import { summaryText, type SummarySection } from './text.ts';
 
 /** How many of each kind a summary names one by one. */
 const SHOWN = { asked: 8, answers: 6, executions: 16, decisions: 8, questions: 5, knowledge: 8 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Exchange } from '../history.ts';
-import { quoted } from './text.ts';
+import { quoted } from '../../text/label.ts';
 
 const outcomeShape = z.looseObject({
   execution_id: z.string().optional(),

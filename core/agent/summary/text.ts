@@ -1,5 +1,4 @@
 import { headAndTail } from '../../text/clip.ts';
-import { cutLabel } from '../../text/label.ts';
 
 /** The longest summary, in bytes: about 1,500 tokens. */
 export const SUMMARY_BYTES = 6_000;
@@ -12,12 +11,6 @@ export interface SummarySection {
   readonly newest: readonly string[];
   /** How many there are in all. */
   readonly total: number;
-}
-
-/** Words of others inside a summary: one line, in quotes, so that they cannot pass for words of Nomos (L10). */
-export function quoted(text: string, maxCharacters = 160): string {
-  // Enough for any label, whatever the length of the text.
-  return JSON.stringify(cutLabel(text.slice(0, maxCharacters * 16), maxCharacters));
 }
 
 /** A summary's text: bounded, and always the same for the same input. Sections without lines are left out. */
