@@ -15,6 +15,8 @@ export type BotState = 'signing_in' | 'standby' | 'starting' | 'active' | 'stopp
 export interface RunningBot {
   /** What it is doing now. */
   state(): BotState;
+  /** Why it has to wait for the homeserver before it can work, in a sentence; undefined while it has not. */
+  trouble(): string | undefined;
   /** Resolves once it is active for the first time. Rejects when it stops or fails before that. */
   readonly ready: Promise<void>;
   /** Resolves when it was stopped. Rejects with a `ConfigurationError` when it cannot go on. */
@@ -31,13 +33,15 @@ export function startBot(options: BotOptions): RunningBot {
   const stop = new AbortController();
   const ready = Promise.withResolvers<void>();
   let state: BotState = 'signing_in';
+  let trouble: string | undefined;
   const setState = (next: BotState): void => {
     if (next === state) return;
     log.info({ from: state, to: next }, 'bot');
     state = next;
+    trouble = undefined;
     if (next === 'active') ready.resolve();
   };
-  const ended = serve(options, stop.signal, setState).then(
+  const ended = serve(options, stop.signal, setState, (why) => (trouble = why)).then(
     () => ready.reject(new Error('The bot was stopped.')),
     (error: unknown) => {
       ready.reject(error);
@@ -49,6 +53,7 @@ export function startBot(options: BotOptions): RunningBot {
   ended.catch(() => {});
   return {
     state: () => state,
+    trouble: () => trouble,
     ready: ready.promise,
     ended,
     async stop() {
@@ -62,6 +67,7 @@ async function serve(
   options: BotOptions,
   signal: AbortSignal,
   setState: (state: BotState) => void,
+  onWait: (why: string) => void,
 ): Promise<void> {
   const homeserverUrl = options.homeserverUrl.replace(/\/+$/, '');
   let failures = 0;
@@ -69,7 +75,7 @@ async function serve(
     while (!signal.aborted) {
       const startedAt = performance.now();
       try {
-        await serveOnce({ ...options, homeserverUrl }, signal, setState);
+        await serveOnce({ ...options, homeserverUrl }, signal, setState, onWait);
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof ConfigurationError) throw error;
@@ -88,10 +94,11 @@ async function serveOnce(
   options: BotOptions,
   signal: AbortSignal,
   setState: (state: BotState) => void,
+  onWait: (why: string) => void,
 ): Promise<void> {
   setState('signing_in');
   const { database, homeserverUrl, credentials } = options;
-  const account = await signIn(database, homeserverUrl, credentials, signal);
+  const account = await signIn(database, homeserverUrl, credentials, signal, onWait);
   const lock = await takeBotLock(database.url, account.userId, signal, () => {
     log.info({ account: account.userId }, 'another process is the bot; standing by');
     setState('standby');

@@ -8,6 +8,7 @@ import { OpenAiChatModel } from './agent/model/client.ts';
 import { runPass } from './agent/pass.ts';
 import { SoulFile } from './agent/soul.ts';
 import { startApi } from './api/server.ts';
+import { checkFiles } from './config/check-files.ts';
 import type { Config } from './config/config.ts';
 import { Database } from './db/database.ts';
 import { errorText, type NomosError } from './errors.ts';
@@ -32,6 +33,8 @@ export interface Program {
   apiUrl: string | undefined;
   /** What runs and where, for a person. */
   describe(): string;
+  /** Why the bot has to wait before it can work, in a sentence; undefined while it has not. */
+  trouble(): string | undefined;
   /** Resolves with the reason when a part cannot go on; never otherwise. */
   failed: Promise<Error>;
   /** Ends all parts, within 20 s (J7). */
@@ -50,6 +53,7 @@ export async function startProgram(
   config: Config,
   roles: ReadonlySet<ProgramRole>,
 ): Promise<Program> {
+  checkFiles(config.files);
   setLimits(config.limits);
   const stack = new AsyncDisposableStack();
   try {
@@ -122,6 +126,7 @@ export async function startProgram(
     return {
       apiUrl: api?.url,
       describe: () => describe(roles, api?.url),
+      trouble: () => bot?.trouble(),
       failed: new Promise((resolve) => {
         bot?.ended.catch((error: unknown) =>
           resolve(error instanceof Error ? error : new Error(String(error))),

@@ -84,12 +84,15 @@ export class YamlSource {
 
   /**
    * Checks the whole file against a schema and returns what the schema makes of it. Throws
-   * `YamlFileError` with every violation at its line.
+   * `YamlFileError` with every violation at its line. `whereTo` may say where a key that is not known belongs.
    */
-  check<T>(schema: z.ZodType<T>): T {
+  check<T>(
+    schema: z.ZodType<T>,
+    whereTo: (path: YamlPath, key: string) => string | undefined = () => undefined,
+  ): T {
     const result = schema.safeParse(this.#document.toJS() as unknown);
     if (result.success) return result.data;
-    for (const issue of result.error.issues) this.#addIssue(issue);
+    for (const issue of result.error.issues) this.#addIssue(issue, whereTo);
     throw new YamlFileError(this.file, this.problems);
   }
 
@@ -108,11 +111,18 @@ export class YamlSource {
     if (this.problems.length > 0) throw new YamlFileError(this.file, this.problems);
   }
 
-  #addIssue(issue: z.core.$ZodIssue): void {
+  #addIssue(
+    issue: z.core.$ZodIssue,
+    whereTo: (path: YamlPath, key: string) => string | undefined,
+  ): void {
     const where = issue.path.length > 0 ? issue.path.map(String).join('.') : 'the file';
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
-        this.#addAt(this.#keyOffset(issue.path, key), `unknown key ${quote(key)} in ${where}`);
+        const hint = whereTo(issue.path, key);
+        this.#addAt(
+          this.#keyOffset(issue.path, key),
+          `unknown key ${quote(key)} in ${where}${hint === undefined ? '' : `; ${hint}`}`,
+        );
       }
       return;
     }

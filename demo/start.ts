@@ -6,9 +6,10 @@ import { readConfig } from '../core/config/config.ts';
 import { ConfigurationError, errorText, NomosError } from '../core/errors.ts';
 import { PROGRAM_ROLES, startProgram } from '../core/program.ts';
 import { acceptInvitations } from './accept-invitations.ts';
+import { checkSettings } from './check-settings.ts';
 import { startDefaults } from './defaults.ts';
 import { leaveEnvironment } from './environment.ts';
-import { lobbyRoom } from './lobby.ts';
+import { lookFor } from './lobby.ts';
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
@@ -16,7 +17,10 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 async function start(): Promise<void> {
   const values = readArguments();
   if (existsSync('.env')) process.loadEnvFile('.env');
+  checkSettings(process.env);
   const ended = signalled();
+  const stop = new AbortController();
+  void ended.then(() => stop.abort());
   const home = process.env['NOMOS_HOME'] || '.nomos';
   const defaults = await startDefaults(process.env, { home, onProgress: say });
   const stack = new AsyncDisposableStack();
@@ -32,7 +36,10 @@ async function start(): Promise<void> {
       const account = { ...homeserver.operator, url: homeserver.url };
       stack.defer(acceptInvitations(account, homeserver.botUserId));
     }
-    const lobby = await lobbyRoom(config.databaseUrl, program.failed);
+    const lobby = await lookFor(config.databaseUrl, program.failed, stop.signal, () =>
+      say(`Nomos: waiting. ${program.trouble() ?? 'The bot is making its rooms.'}`),
+    );
+    if (lobby === undefined) return;
     const page = await defaults.serveChat(() => lobby);
     say('');
     say(program.describe());

@@ -44,13 +44,13 @@ export const entityCommand: Command = {
                 .map(([key, value]) => rich`${label(key, 40)}: ${label(factOf(value), 120)}`),
             ),
             list(
-              relations
-                .slice(0, most)
-                .map(({ direction, type, slug: other }) =>
-                  direction === 'out'
-                    ? rich`${label(type, 40)} → ${slug(other)}`
-                    : rich`${slug(other)} → ${label(type, 40)}`,
-                ),
+              relations.slice(0, most).map(({ direction, type, slug: other }) => {
+                // `runs_on` reads as it is meant: "runs on host:web-1", "service:nginx@web-1 runs on it".
+                const verb = label(type.replaceAll('_', ' '), 40);
+                return direction === 'out'
+                  ? rich`${verb} ${slug(other)}`
+                  : rich`${slug(other)} ${verb} it`;
+              }),
             ),
             para(
               affects({

@@ -26,6 +26,11 @@ export interface Account {
   variable: 'MATRIX_ACCESS_TOKEN' | 'MATRIX_USER';
 }
 
+interface Wait {
+  signal: AbortSignal;
+  onWait(failure: Failure): void;
+}
+
 const DEVICE_NAME = 'Nomos';
 const whoamiShape = z.looseObject({ user_id: z.string(), device_id: z.string().optional() });
 const loginShape = z.looseObject({
@@ -46,17 +51,19 @@ const STATE_KEY = 'account';
 
 /**
  * Finds out who the bot is, and signs in if it must. Waits as long as the homeserver is away. Throws `ConfigurationError`
- * when the token or the password is refused.
+ * when the token or the password is refused. `onWait` is told why it has to wait, each time.
  */
 export async function signIn(
   database: Database,
   homeserverUrl: string,
   credentials: Credentials,
   signal: AbortSignal,
+  onWait: (why: string) => void = () => {},
 ): Promise<Account> {
+  const wait: Wait = { signal, onWait: (failure) => onWait(failure.text) };
   if ('accessToken' in credentials) {
     const { accessToken } = credentials;
-    const who = await whoami(homeserverUrl, accessToken, signal);
+    const who = await whoami(homeserverUrl, accessToken, wait);
     if (who !== undefined) return { ...who, accessToken, variable: 'MATRIX_ACCESS_TOKEN' };
     throw tokenRefused(homeserverUrl, 'M_UNKNOWN_TOKEN', 'MATRIX_ACCESS_TOKEN');
   }
@@ -64,7 +71,7 @@ export async function signIn(
   const lock = await openConnection(database.url, 'nomos-sign-in');
   try {
     await lock.query(`SELECT pg_advisory_lock(hashtext('nomos_sign_in'))`);
-    return await signInByPassword(database, homeserverUrl, credentials, signal);
+    return await signInByPassword(database, homeserverUrl, credentials, wait);
   } finally {
     await lock.end();
   }
@@ -74,29 +81,33 @@ async function signInByPassword(
   database: Database,
   homeserverUrl: string,
   credentials: { user: string; password: string },
-  signal: AbortSignal,
+  wait: Wait,
 ): Promise<Account> {
   const { user, password } = credentials;
   const value = await readState(database.read, STATE_KEY, storedShape);
   const stored = value?.homeserverUrl === homeserverUrl && value.user === user ? value : undefined;
   if (stored !== undefined) {
-    const who = await whoami(homeserverUrl, stored.accessToken, signal);
+    const who = await whoami(homeserverUrl, stored.accessToken, wait);
     if (who !== undefined) {
       const deviceId = who.deviceId ?? stored.deviceId;
       return { ...who, deviceId, accessToken: stored.accessToken, variable: 'MATRIX_USER' };
     }
     log.info({ user }, 'the kept access token is no longer good; signing in again');
   }
-  const client = new NomosClient(homeserverUrl, '', signal);
+  const client = new NomosClient(homeserverUrl, '', wait.signal);
   const answer = await refusedAs(homeserverUrl, () =>
-    persist('signing in', signal, () =>
-      client.doRequest('POST', '/_matrix/client/v3/login', null, {
-        type: 'm.login.password',
-        identifier: { type: 'm.id.user', user },
-        password,
-        initial_device_display_name: DEVICE_NAME,
-        ...(stored === undefined ? {} : { device_id: stored.deviceId }),
-      }),
+    persist(
+      'signing in',
+      wait.signal,
+      () =>
+        client.doRequest('POST', '/_matrix/client/v3/login', null, {
+          type: 'm.login.password',
+          identifier: { type: 'm.id.user', user },
+          password,
+          initial_device_display_name: DEVICE_NAME,
+          ...(stored === undefined ? {} : { device_id: stored.deviceId }),
+        }),
+      wait.onWait,
     ),
   );
   const fresh = loginShape.safeParse(answer);
@@ -123,13 +134,16 @@ async function signInByPassword(
 async function whoami(
   homeserverUrl: string,
   accessToken: string,
-  signal: AbortSignal,
+  wait: Wait,
 ): Promise<{ userId: UserId; deviceId: string | undefined } | undefined> {
-  const client = new NomosClient(homeserverUrl, accessToken, signal);
+  const client = new NomosClient(homeserverUrl, accessToken, wait.signal);
   let answer: unknown;
   try {
-    answer = await persist('asking who the bot is', signal, () =>
-      client.doRequest('GET', '/_matrix/client/v3/account/whoami'),
+    answer = await persist(
+      'asking who the bot is',
+      wait.signal,
+      () => client.doRequest('GET', '/_matrix/client/v3/account/whoami'),
+      wait.onWait,
     );
   } catch (error) {
     const failure = sortFailure(error);

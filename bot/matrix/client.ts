@@ -66,7 +66,7 @@ export class NomosClient extends MatrixClient {
     });
     const { status, headers, content } = response;
     if (status < 200 || status >= 300) throw failure(response, `${method} ${endpoint}`);
-    const value = noEncoding ? content : parsed(content, status, `${method} ${endpoint}`);
+    const value = noEncoding ? content : parsed(response, `${method} ${endpoint}`);
     return raw ? { statusCode: status, headers, body: value } : value;
   }
 
@@ -109,7 +109,7 @@ function failure(answer: Answer, what: string): Error {
   if (!body.success) {
     const challenge = answer.status === 401 ? challengeShape.safeParse(json).data : undefined;
     return challenge === undefined
-      ? new HomeserverError(answer.status, what)
+      ? new HomeserverError(answer.status, what, told(answer))
       : new AuthenticationNeededError(what, challenge.session);
   }
   const { errcode, error, retry_after_ms: inBody } = body.data;
@@ -124,12 +124,22 @@ function failure(answer: Answer, what: string): Error {
   );
 }
 
-function parsed(content: Buffer, status: number, what: string): unknown {
+function parsed(answer: Answer, what: string): unknown {
+  const { content, status } = answer;
   if (content.length === 0) return {};
   const value = jsonOrUndefined(content);
   // A success that is no JSON is some other server's page.
-  if (value === undefined) throw new HomeserverError(status === 200 ? 502 : status, what);
+  if (value === undefined) {
+    throw new HomeserverError(status === 200 ? 502 : status, what, told(answer));
+  }
   return value;
+}
+
+function told({ status, headers, content }: Answer): { status: number; page: boolean } {
+  const type = headers['content-type'] ?? '';
+  const page =
+    /\bhtml\b/i.test(type) || /^\s*<(?:!doctype|html)\b/i.test(content.toString('utf8', 0, 200));
+  return { status, page };
 }
 
 function jsonOrUndefined(content: Buffer): unknown {

@@ -1,14 +1,27 @@
 import { MatrixError } from 'matrix-bot-sdk';
 import { ConfigurationError, NomosError, errorText } from '../../core/errors.ts';
 
-/** The homeserver answered with something that is no Matrix error: a proxy's page, an empty 502. */
+/**
+ * The homeserver answered with something that is no Matrix error: a proxy's page, an empty 502. A success that is no JSON has
+ * the status 502: some other server's page stands in front of the homeserver, or in its place.
+ */
 export class HomeserverError extends NomosError {
   readonly status: number;
-  constructor(status: number, what: string) {
-    super('homeserver_error', 'system', `The homeserver answered ${status} to ${what}.`, {
-      fields: { status },
-      hint: 'Look at the log of the homeserver and of the proxy in front of it.',
-    });
+  constructor(status: number, what: string, answer: { status: number; page: boolean }) {
+    const said = `${what} was answered with ${answer.status}${answer.page ? ' and a web page' : ''}`;
+    super(
+      'homeserver_error',
+      'system',
+      answer.status >= 200 && answer.status < 300
+        ? `The address answers, but it is not a Matrix homeserver: ${said}, not with JSON.`
+        : answer.page
+          ? `A web server answers in the homeserver’s place: ${said}. The homeserver behind it may be down.`
+          : `The homeserver is in trouble: ${said}.`,
+      {
+        fields: { status },
+        hint: 'Check MATRIX_HOMESERVER_URL, and look at the log of the homeserver and of the proxy in front of it.',
+      },
+    );
     this.status = status;
   }
 }
@@ -18,7 +31,7 @@ export class AuthenticationNeededError extends HomeserverError {
   /** To be sent back with the proof. */
   readonly session: string | undefined;
   constructor(what: string, session: string | undefined) {
-    super(401, what);
+    super(401, what, { status: 401, page: false });
     this.session = session;
   }
 }

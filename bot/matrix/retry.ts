@@ -4,6 +4,8 @@ import { type Failure, sortFailure } from './errors.ts';
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 30_000;
+/** How often it is said that something waits for the homeserver, while it does. */
+const TELL_EVERY_MS = 30_000;
 
 /** How long to wait before try number `attempt` + 1 (from 1): doubling from 250 ms to 30 s, with a quarter of jitter. */
 export function backoffMs(attempt: number): number {
@@ -27,6 +29,7 @@ export async function persist<T>(
   request: () => Promise<T>,
   onWait: (failure: Failure, waitMs: number) => void = () => {},
 ): Promise<T> {
+  let toldAt = -Infinity;
   for (let attempt = 1; ; attempt++) {
     signal.throwIfAborted();
     try {
@@ -37,10 +40,11 @@ export async function persist<T>(
       if (failure.kind === 'token' || failure.kind === 'permanent') throw error;
       const waitMs = failure.kind === 'limited' ? failure.retryAfterMs : backoffMs(attempt);
       onWait(failure, waitMs);
-      const level = attempt === 1 || attempt % 10 === 0 ? 'warn' : 'debug';
-      log[level](
-        { what, attempt, waitMs, failure },
-        'the homeserver cannot do it yet; trying again',
+      const tell = performance.now() - toldAt >= TELL_EVERY_MS;
+      if (tell) toldAt = performance.now();
+      log[tell ? 'warn' : 'debug'](
+        { what, attempt, waitMs },
+        `waiting for the homeserver (${what}): ${failure.text}`,
       );
       await pause(waitMs, signal);
     }

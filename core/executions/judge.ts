@@ -57,7 +57,10 @@ export async function judge(
     blast,
   });
   if (verdict.risk !== 'read_only') await checkBreaker(unit, request, target.slug);
-  const permission = await findPermission(unit, request, entityId, verdict);
+  const paused = await isPaused(unit.db);
+  // A read that waits would be a riddle otherwise; its card keeps the reason when the pause is over (P5, P7).
+  if (paused) verdict.reasons.unshift('Nomos was paused when this was asked for, so it waits');
+  const permission = paused ? null : await findPermission(unit, request, entityId, verdict);
   return { twin: null, judged: { entityId, target, hash, blast, verdict, permission } };
 }
 
@@ -129,7 +132,6 @@ async function findPermission(
   entityId: Parameters<typeof coveringGrant>[1]['entityId'],
   verdict: ReturnType<typeof assess>,
 ): Promise<{ by: 'class' | 'grant'; grant?: Grant } | null> {
-  if (await isPaused(unit.db)) return null;
   if (verdict.risk === 'read_only') return { by: 'class' };
   if (request.sessionId === null || verdict.alwaysAsk) return null;
   const grant = await coveringGrant(unit, {

@@ -108,7 +108,10 @@ describe('F3: the inventory file', () => {
       /^fleet\.yaml:9:38: host "pve-1" of lxc:dns is not in this file; known: host:pve-1$/,
     ],
     [small.replace('slug: lxc:dns', 'slug: LXC dns'), /^fleet\.yaml:6:11: .*lower case/],
-    [small.replace('state: m', 'stat: m'), /^fleet\.yaml:4:5: unknown key "stat" in entities\.0$/],
+    [
+      small.replace('state: m', 'address: m'),
+      /^fleet\.yaml:4:5: unknown key "address" in entities\.0; .*facts such as address stand under attributes: \{ address: … \}$/,
+    ],
     [
       small.replace('lxc:dns]', 'lxc:dsn]'),
       /^fleet\.yaml:13:36: target "lxc:dsn" of runs_on is not among/,

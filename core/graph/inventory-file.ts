@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { checkRelations, impliedHosts } from './inventory-relations.ts';
 import type { InventoryEntity, InventoryRelation, Path } from './inventory-relations.ts';
 import type { EntityType, Ontology } from './ontology-file.ts';
-import { YamlSource, listed, quote } from '../yaml-source.ts';
+import { YamlSource, listed, quote, type YamlPath } from '../yaml-source.ts';
 
 export type { InventoryEntity, InventoryRelation } from './inventory-relations.ts';
 
@@ -78,7 +78,7 @@ export function parseInventory(text: string, file: string, ontology: Ontology): 
 }
 
 function inventoryFrom(source: YamlSource, ontology: Ontology): Inventory {
-  const file = source.check(schema);
+  const file = source.check(schema, whereKeysBelong);
   const entities = new Map<string, InventoryEntity>();
   file.entities.forEach((given, index) => {
     const path = ['entities', index];
@@ -114,6 +114,13 @@ function inventoryFrom(source: YamlSource, ontology: Ontology): Inventory {
   ]);
   source.throwIfWrong();
   return { file: source.file, entities: [...entities.values()], relations };
+}
+
+/** Facts of an entity stand under `attributes`; the mistake that everybody makes once. */
+function whereKeysBelong(path: YamlPath, key: string): string | undefined {
+  const [list, , ...deeper] = path;
+  if (list !== 'entities' || deeper.length > 0) return undefined;
+  return `an entity has slug, type, name, state and attributes; facts such as ${key} stand under attributes: { ${key}: … }`;
 }
 
 function checkType(

@@ -685,7 +685,13 @@ describe('C12: commands', () => {
       where: { key: 'paused' },
     });
     expect(paused.value).toMatchObject({ paused: true });
-    await world.say(LOBBY, '!unpause');
+    const other = await task();
+    const read = await waiting(other, 'uptime', { purpose: 'How long is it up' });
+    expect(read.card.body).toContain('Nomos was paused when this was asked for, so it waits');
+    expect(await said(LOBBY, '!unpause')).toMatch(/asked for until now still waits? for you/);
+    expect((await read.approval()).status).toBe('pending');
+    await world.tap(other.roomId, read.card.eventId, '✅');
+    expect((await read.approval()).status).toBe('approved');
     expect(await said(LOBBY, '!unpause')).toContain('It was not paused');
   });
 

@@ -285,7 +285,7 @@ describe('nomos doctor', () => {
     const swapped = await examined({ MATRIX_HOMESERVER_URL: model.url });
     expect(swapped.of('homeserver')).toMatchObject({
       state: 'failed',
-      detail: expect.stringContaining('not as a Matrix homeserver'),
+      detail: expect.stringContaining('it is not a Matrix homeserver'),
     });
     expect(swapped.findings.some((finding) => finding.name === 'matrix account')).toBe(false);
   });

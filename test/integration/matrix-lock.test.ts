@@ -3,7 +3,7 @@ import { type InboxHandler } from '../../bot/inbox/types.ts';
 import { sendMessage } from '../../bot/outbox/enqueue.ts';
 import { Database } from '../../core/db/database.ts';
 import { ConfigurationError } from '../../core/errors.ts';
-import { HomeserverProxy } from '../support/matrix-proxy.ts';
+import { HomeserverProxy, type Verdict } from '../support/matrix-proxy.ts';
 import { type Stage, openStage } from '../support/test-bot.ts';
 
 let stage: Stage;
@@ -102,6 +102,32 @@ describe('signing in', () => {
     proxy.rule = () => ({ status: 404, body: 'Not here' });
     const bot = stage.start({ homeserverUrl: proxy.url });
     await expect(bot.ended).rejects.toThrow(/MATRIX_HOMESERVER_URL: .*no Matrix homeserver/);
+    await proxy.close();
+  });
+
+  test('R10: while it waits it says for what: nobody there, a proxy’s page, another site, or trouble', async () => {
+    const proxy = await HomeserverProxy.open(stage.homeserverUrl);
+    let verdict: Verdict = 'cut';
+    proxy.rule = () => verdict;
+    const bot = stage.start({ homeserverUrl: proxy.url });
+    const says = async (next: Verdict, words: RegExp): Promise<void> => {
+      verdict = next;
+      await stage.eventually(String(words), async () => words.test(bot.trouble() ?? ''));
+    };
+    await says('cut', /Cannot reach the homeserver at/);
+    await says(
+      { status: 200, body: '<!doctype html><p>Welcome' },
+      /answers, but it is not a Matrix homeserver: .* 200 and a web page/,
+    );
+    await says(
+      { status: 502, body: '<html>Bad gateway' },
+      /web server answers in the homeserver’s place: .* 502 and a web page/,
+    );
+    await says({ status: 503, body: { no: 'errcode' } }, /homeserver is in trouble: .* 503/);
+    verdict = 'pass';
+    await bot.ready;
+    expect(bot.trouble()).toBeUndefined();
+    await bot.stop();
     await proxy.close();
   });
 

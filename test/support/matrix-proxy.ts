@@ -10,7 +10,7 @@ export type Verdict =
   | 'cut'
   /** Carries it out, and breaks the connection in the middle of the answer. */
   | 'half'
-  /** Answers itself. */
+  /** Answers itself: a text as it is, anything else as JSON. */
   | { status: number; body: unknown };
 
 /** A request that came. */
@@ -70,8 +70,12 @@ export class HomeserverProxy {
       return;
     }
     if (typeof verdict === 'object') {
-      response.writeHead(verdict.status, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(verdict.body));
+      // Text stands for what no homeserver says: a page, or a line of some other server.
+      const text = typeof verdict.body === 'string' ? verdict.body : undefined;
+      const type =
+        text === undefined ? 'application/json' : text.startsWith('<') ? 'text/html' : 'text/plain';
+      response.writeHead(verdict.status, { 'content-type': type });
+      response.end(text ?? JSON.stringify(verdict.body));
       return;
     }
     const gone = new AbortController();

@@ -12,6 +12,8 @@ const refusal = z.looseObject({ errcode: z.string(), error: z.string().optional(
 interface Answer {
   status: number;
   body: unknown;
+  /** It was a web page: of a proxy, or of something else at this address. */
+  page: boolean;
 }
 
 /** The homeserver: reachable, a Matrix server, and the bot's account can be used. */
@@ -33,14 +35,14 @@ export async function checkHomeserver(
 async function reach(url: string): Promise<Finding> {
   const name = 'homeserver';
   try {
-    const { status, body } = await call(url, 'GET', 'versions');
+    const { status, body, page } = await call(url, 'GET', 'versions');
     const parsed = versions.safeParse(body);
     if (status === 200 && parsed.success) {
       return ok(name, `${url} speaks Matrix up to ${parsed.data.versions.at(-1) ?? 'nothing'}`);
     }
     return failed(
       name,
-      `${url} answers (${status}), but not as a Matrix homeserver`,
+      `${url} answers (${status}${page ? ', with a web page' : ''}), but it is not a Matrix homeserver`,
       'MATRIX_HOMESERVER_URL must be the address of the client API, such as https://matrix.example.org.',
     );
   } catch (error) {
@@ -140,9 +142,9 @@ async function call(
   });
   const text = await response.text();
   try {
-    return { status: response.status, body: JSON.parse(text) };
+    return { status: response.status, body: JSON.parse(text), page: false };
   } catch {
-    // A page of a proxy, not of a homeserver.
-    return { status: response.status, body: undefined };
+    const page = /html/i.test(response.headers.get('content-type') ?? '') || /^\s*</.test(text);
+    return { status: response.status, body: undefined, page };
   }
 }

@@ -1,0 +1,16 @@
+import { loadInventory } from '../graph/inventory-file.ts';
+import { loadOntology } from '../graph/ontology-file.ts';
+import { loadRules } from '../policy/rules-file.ts';
+import type { Config } from './config.ts';
+
+/**
+ * Reads the files that an owner writes, and throws `YamlFileError` for the first that is wrong: told before any service is
+ * started or any database is touched (P6, F3).
+ */
+export function checkFiles(
+  files: Pick<Config['files'], 'ontology' | 'inventory' | 'policy'>,
+): void {
+  const ontology = loadOntology(files.ontology);
+  loadInventory(files.inventory, ontology);
+  loadRules(files.policy, ontology);
+}
