@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cases } from './cases/cases.ts';
+import { cases, ordinaryChanges } from './cases/cases.ts';
 import { classify } from './classify.ts';
 
 describe('P2: ordinary inspection is read-only', () => {
@@ -22,6 +22,13 @@ describe('P2: what writes, runs something else or gives something away is never 
 describe('P4: what cannot be taken back is destructive in any spelling and nesting', () => {
   test.each(cases('destroying'))('%s', (command) => {
     expect(classify(command).risk).toBe('destructive');
+  });
+});
+
+describe('P4: an ordinary change is no destruction', () => {
+  test.each(ordinaryChanges())('%s', (command) => {
+    const { risk, reasons } = classify(command);
+    expect(risk, reasons.join('; ')).toBe('config_mutation');
   });
 });
 

@@ -63,14 +63,16 @@ export interface Call {
 export interface Shell {
   /** Judges words as a command of its own. `appended`: more words that are not known follow. */
   argv(args: readonly Arg[], input: Input): Finding[];
-  /** Judges a text as shell source of its own, with its positional parameters. */
-  script(source: Arg, positional: readonly Arg[], input: Input): Finding[];
+  /** Judges a text as shell source of its own, with its positional parameters. `name`: its `$0`. */
+  script(source: Arg, positional: readonly Arg[], input: Input, name?: Arg): Finding[];
   /** Looks for destructive shell source in literal text; what is harmless or unknown gives nothing. */
   suspect(texts: readonly string[]): Finding[];
   /** The same walk inside a container or guest, whose environment may hold passwords. */
   inside(): Shell;
   /** Texts that the command wrote to a file before. */
   written(path: string): readonly string[];
+  /** Notes texts that the command writes to a file. */
+  write(path: string, texts: readonly string[]): void;
   /** Directories that relative paths may be relative to. */
   readonly directories: ReadonlySet<string>;
   /** Adds a directory that the command goes to. */
@@ -85,6 +87,8 @@ export interface Rule {
   check: Check;
   /** Words of the call are data that nothing runs (commit messages): they are not searched for danger. */
   inert?: boolean;
+  /** The first word is a verb of the program's own (`pct reboot`), not a command that it might run. */
+  verbs?: true;
   /** What each line of the output is; `any` unless said. */
   output?: (call: Call) => HoleKind;
 }

@@ -257,9 +257,16 @@ export function isDisk(path: string): boolean {
   );
 }
 
+/** Files of the kernel that stop the machine or take a disk away when they are written to. */
+export function isKernelSwitch(path: string): boolean {
+  return /^\/proc\/sysrq-trigger$|^\/sys\/power\/(state|disk)$|^\/sys\/.*\/(device\/)?(delete|remove)$|^\/dev\/watchdog\d*$/.test(
+    normalise(path),
+  );
+}
+
 /** A directory whose recursive change breaks the system: the root and its own first level. */
 export function isSystemRoot(path: string): boolean {
-  const clean = normalise(path.replace(/\/\*+$/, '/').replace(/\/\.\[?.*$/, '/'));
+  const clean = normalise(path.replace(/\/\*+$/, '/').replace(/\/\.[*?[][^/]*$/, '/'));
   return (
     /^(\/|\/(bin|boot|dev|etc|home|lib|lib32|lib64|opt|proc|root|run|sbin|srv|sys|usr|var|mnt|media)|\/(usr|var|etc)\/(bin|sbin|lib|lib64|share|local|ssh|ssl|pve|systemd|log|cache|spool)|~|)$/.test(
       clean,
@@ -278,8 +285,11 @@ export function isVital(path: string): boolean {
 export function overwriting(name: string, target: Arg, append: boolean): Finding {
   const path = target.guess ?? target.value;
   if (isDisk(path)) return destroys(`${name} overwrites the device ${shown(path)}`);
-  if (normalise(path) === '/proc/sysrq-trigger')
-    return destroys(`${name} writes to the kernel: ${shown(path)}`);
+  if (isKernelSwitch(path)) return destroys(`${name} writes to the kernel: ${shown(path)}`);
+  const swept = target.holes.some(
+    (hole) => hole.kind === 'paths' && hole.patterns.some((pattern) => pattern.includes('/**/')),
+  );
+  if (!append && swept) return destroys(`${name} empties everything that find finds`);
   if (!append && isVital(path))
     return destroys(`${name} overwrites ${shown(path)}, which the machine needs`);
   return changes(`${name} writes ${shown(target)}`);

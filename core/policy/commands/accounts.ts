@@ -68,7 +68,8 @@ export const accounts: Table = {
   faillog: reads('-a -u:', { operands: 'none' }),
   ...each('userdel deluser', {
     check: (call) => [
-      given(call, 'r', 'remove', 'remove-home', 'remove-all-files')
+      given(call, 'r', 'remove', 'remove-home', 'remove-all-files') ||
+      call.args.some((arg) => best(arg) === 'root')
         ? destroys(`${call.name} deletes a user with home and mail`)
         : changes(`${call.name} deletes a user`),
     ],
@@ -77,8 +78,16 @@ export const accounts: Table = {
     check: (call) => [...rootLocked(call), changes(`${call.name} changes an account`)],
   }),
   ...each(
-    'useradd adduser groupadd groupmod groupdel gpasswd chpasswd chfn vipw visudo-edit newusers pwconv',
+    'useradd adduser groupadd groupmod groupdel gpasswd chpasswd chfn visudo-edit newusers pwconv',
     mutates('changes accounts'),
   ),
   gpasswd: mutates('changes accounts'),
+  vipw: {
+    check: (call) => [
+      given(call, 's', 'shadow')
+        ? destroys('vipw -s opens the file of password hashes')
+        : changes('vipw changes accounts'),
+    ],
+  },
+  faillock: reads('--user:', { operands: 'none' }),
 };

@@ -1,7 +1,8 @@
 /** Programs that pack and unpack: what they list, test or print reads. */
-import { changes, shown } from '../model.ts';
+import { changes, destroys, shown } from '../model.ts';
 import type { Check } from '../model.ts';
-import { targets } from './lenient.ts';
+import { isDisk } from '../paths.ts';
+import { operandsOf, targets } from './lenient.ts';
 import { has, readOptions } from './options.ts';
 import { each, problems, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -30,7 +31,13 @@ const packer: Check = (call, shell) => {
   ];
   return prints || read.operands.length === 0
     ? found
-    : [...found, changes(`${call.name} writes ${targets(call)}`)];
+    : [
+        ...found,
+        changes(`${call.name} writes ${targets(call)}`),
+        ...operandsOf(call)
+          .filter((file) => isDisk(file.value))
+          .map((file) => destroys(`${call.name} overwrites the device ${shown(file)}`)),
+      ];
 };
 
 const unzip: Check = (call, shell) => {

@@ -87,9 +87,10 @@ const kill: Check = (call) => {
     return [];
   if (first?.value === '-s' && second?.value === '0') return [];
   const all = call.args.slice(1).some((arg) => arg.value === '-1');
+  const init = call.args.some((arg) => arg.value === '1');
   return [
-    all
-      ? destroys('kill -1 ends every process')
+    all || init
+      ? destroys(all ? 'kill -1 ends every process' : 'kills the first process of the machine')
       : changes(`${call.name} ends or signals processes`),
   ];
 };

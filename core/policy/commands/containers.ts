@@ -167,6 +167,10 @@ const DANGER: readonly (readonly [RegExp, string])[] = [
   [/(^| )compose( .*)? (down|rm)( .*)? (-[a-z]*v[a-z]*|--volumes)( |$)/, 'deletes volumes'],
   [/(^| )swarm( -\S+)* leave .*(-f|--force)/, 'takes the swarm apart'],
   [/(^| )(namespace|ns)( -\S+)* (rm|remove|prune)( |$)/, 'deletes a namespace'],
+  [/(^| )(container )?(rm|remove)( -\S+)* (-\w*a\w*|--all|\0.*)( |$)/, 'deletes all containers'],
+  [/(^| )(container|system|pod)( -\S+)* prune .*--volumes/, 'deletes volumes'],
+  [/(^| )pod( -\S+)* (rm|remove)( \S+)* (-\w*a\w*|--all)( |$)/, 'deletes all pods'],
+  [/(^| )(stack|machine|app)( -\S+)* (rm|remove|down)( |$)/, 'takes down what it runs'],
 ];
 
 const docker = verbs({

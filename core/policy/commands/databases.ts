@@ -2,7 +2,7 @@
 import { changes, destroys, HOLE, shown } from '../model.ts';
 import type { Arg, Call, Check, Finding } from '../model.ts';
 import { sendsNames } from './hosts.ts';
-import { best, sure } from './lenient.ts';
+import { best, given, sure } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
 import { each, problems, reads } from './rules.ts';
@@ -205,5 +205,14 @@ export const databases: Table = {
     },
   ),
   pg_controldata: { check: (call) => problems('pg_controldata', readOptions(call.args, '-D: -V')) },
+  pg_restore: {
+    check: (call) => [
+      given(call, 'c', 'clean') && given(call, 'd', 'dbname')
+        ? destroys('pg_restore --clean drops what is there')
+        : given(call, 'l', 'list') && !given(call, 'dfc')
+          ? changes('pg_restore reads a dump')
+          : changes('pg_restore fills a database'),
+    ],
+  },
   pg_resetwal: admin(undefined, 'throws away the write-ahead log'),
 };

@@ -186,12 +186,36 @@ export const disks: Table = {
   dumpe2fs: reads('-bfghixV -o:'),
   ...each('xfs_info', reads('-V')),
   ...each(
-    'resize2fs e2fsck fsck fsck.ext4 fsck.xfs xfs_repair xfs_growfs fstrim partprobe vgcreate lvcreate lvchange vgchange vgimport vgexport lvconvert lvrename vgrename pvresize pvmove pvchange',
+    'e2fsck fsck fsck.ext4 fsck.xfs xfs_growfs fstrim partprobe vgcreate lvcreate lvchange vgchange vgimport vgexport lvconvert lvrename vgrename pvresize pvmove pvchange',
     {
       check: (call) => [changes(`${call.name} changes a file system or volume: ${targets(call)}`)],
     },
   ),
-  xfs_db: wrecks('edits a file system directly'),
+  xfs_repair: {
+    check: (call) => [
+      given(call, 'L')
+        ? destroys(`xfs_repair -L throws the log away: ${targets(call)}`)
+        : changes(`xfs_repair changes a file system: ${targets(call)}`),
+    ],
+  },
+  resize2fs: {
+    check: (call) => [
+      given(call, 'M') || operandsOf(call).length > 1
+        ? destroys(`resize2fs may shrink a file system: ${targets(call)}`)
+        : changes(`resize2fs changes a file system: ${targets(call)}`),
+    ],
+  },
+  xfs_db: {
+    check: (call) => {
+      const line = readOptions(call.args, '-rfV -c:');
+      const asks = valuesOf(line, '-c').every((text) =>
+        /^(frag|freesp( -s)?|info|sb( \d+)?|print?|p|quit)( -?\w+)*$/.test(text.value),
+      );
+      return line.problems.length === 0 && has(line, '-r') && has(line, '-c') && asks
+        ? []
+        : [destroys('xfs_db edits a file system directly')];
+    },
+  },
   losetup: reads('-alJnr -O: --all --list --json --noheadings --raw --output: --associated: -j:', {
     operands: 'names',
     also: (read) =>

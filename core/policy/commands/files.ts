@@ -1,7 +1,7 @@
 /** Programs that handle files and directories: listing them reads, the rest changes. */
 import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Call, Check, HoleKind } from '../model.ts';
-import { isDisk, isSystemRoot, isVital, overwriting, secrecyOf } from '../paths.ts';
+import { isDisk, isKernelSwitch, isSystemRoot, isVital, overwriting, secrecyOf } from '../paths.ts';
 import { best, given, operandsOf, targets } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { each, problems, reads, readsFile } from './rules.ts';
@@ -24,10 +24,11 @@ const rm: Check = (call) => {
 };
 
 const dd: Check = (call, shell) => {
-  const to = call.args.find((arg) => best(arg).startsWith('of='));
+  const to = call.args.find((arg) => /^(of|ofs|hof|hofs|wipe|hwipe)=/.test(best(arg)));
   const from = call.args.find((arg) => best(arg).startsWith('if='));
-  const path = to ? best(to).slice(3) : '';
+  const path = to ? best(to).replace(/^\w+=/, '') : '';
   const secret = from ? readsFile({ ...from, value: from.value.slice(3) }, shell) : [];
+  if (to) shell.write(path, call.input.texts);
   const device =
     to &&
     (isDisk(path) ||
@@ -37,7 +38,7 @@ const dd: Check = (call, shell) => {
     device
       ? destroys(`dd overwrites the device ${shown(path)}`)
       : to
-        ? overwriting('dd', { ...to, value: to.value.slice(3) }, false)
+        ? overwriting('dd', { ...to, value: to.value.replace(/^\w+=/, '') }, false)
         : changes('dd copies raw data'),
     ...secret.filter((finding) => finding.risk === 'destructive'),
   ];
@@ -55,8 +56,21 @@ const owner: Check = (call, shell) => {
   const what = `${call.name} changes who may use ${targets(call)}`;
   const swept = call.args.find((arg) => arg.holes.some(everythingBelowARoot));
   if (swept) return [destroys(`${call.name} changes everything in a system directory`)];
+  const closes = call.args.some((arg) =>
+    /^0*[0-6]00$|^0+$|^[augo]*-[rw]*x[rw]*$|^[augo]*=$/.test(best(arg)),
+  );
+  const shut =
+    closes && call.name === 'chmod'
+      ? operandsOf(call).find((arg) => isSystemRoot(best(arg)))
+      : undefined;
+  if (shut) return [destroys(`chmod takes ${shown(shut)} away from everybody`)];
   if (!given(call, 'R', 'recursive')) return [changes(what)];
-  const first = call.name === 'setfacl' || given(call, '', 'reference') ? 0 : 1;
+  const first =
+    call.name === 'setfacl' || given(call, '', 'reference')
+      ? 0
+      : call.name === 'chattr'
+        ? operandsOf(call).filter((arg) => /^[+=]/.test(best(arg))).length
+        : 1;
   const here = [...shell.directories].some(isSystemRoot);
   const root = operandsOf(call).find(
     (arg, at) =>
@@ -74,13 +88,23 @@ const owner: Check = (call, shell) => {
 const KEY_STORES = /(^|\/)\.(ssh|gnupg)\/?$|^\/etc\/(ssl\/private|pve\/priv|wireguard)\/?$/;
 
 /** Programs that write where their last operand says: onto a disk that destroys; reading a key to copy it gives it away. */
-const copies: Check = (call) => {
+const copies: Check = (call, shell) => {
   const operands = operandsOf(call);
   const to = operands.at(-1);
-  const device =
-    to && operands.length > 1 && isDisk(best(to))
-      ? [destroys(`${call.name} overwrites the device ${shown(to)}`)]
-      : [];
+  if (to)
+    for (const from of operands.slice(0, -1)) shell.write(best(to), shell.written(best(from)));
+  const targets = [
+    ...(call.name === 'ddrescue' ? operands.slice(1) : operands.length > 1 && to ? [to] : []),
+    ...(call.name === 'pv'
+      ? call.args.filter((_, at) => /^-o$|^--output$/.test(call.args[at - 1]?.value ?? ''))
+      : []),
+  ];
+  const emptied = operands.slice(0, -1).some((arg) => /^\/dev\/(null|zero)$/.test(best(arg)));
+  const device = targets
+    .filter(
+      (arg) => isDisk(best(arg)) || isKernelSwitch(best(arg)) || (emptied && isVital(best(arg))),
+    )
+    .map((arg) => destroys(`${call.name} overwrites ${shown(arg)}`));
   const secrets = operands
     .slice(0, call.name === 'zip' ? operands.length : Math.max(1, operands.length - 1))
     .map((arg) => best(arg).replace(/^[\w-]*=?@|^[\w.-]+@?[\w.-]*:(?=[/~])/, ''))
@@ -194,7 +218,11 @@ const tar: Check = (call, shell) => {
     )
     .filter((finding) => finding.risk === 'destructive');
   const stores = call.args.filter((arg) => KEY_STORES.test(best(arg)));
+  const onto = call.args.find(
+    (arg, at) => isDisk(best(arg)) && /^-?\w*f$|^--file$/.test(call.args[at - 1]?.value ?? ''),
+  );
   return [
+    ...(onto ? [destroys(`tar overwrites the device ${shown(onto)}`)] : []),
     changes('tar packs or unpacks files'),
     ...secrets,
     ...stores.map((arg) => destroys(`tar copies private keys: ${shown(arg)}`)),
@@ -211,10 +239,9 @@ export const files: Table = {
     check: (call) => [destroys(`${call.name} overwrites ${targets(call)}`)],
   }),
   ...each('chmod chown chgrp setfacl chattr', { check: owner }),
-  ...each(
-    'cp mv install ln scp sftp pv ddrescue zip cpio age sops openssl-enc socat telnet ftp lftp tftp',
-    { check: copies },
-  ),
+  ...each('cp mv install ln scp sftp pv ddrescue zip cpio openssl-enc socat telnet ftp lftp tftp', {
+    check: copies,
+  }),
   ...each('truncate fallocate', { check: truncate }),
   rsync: { check: rsync },
   tar: { check: tar },

@@ -1,6 +1,7 @@
 /** curl and wget: a plain fetch only reads; everything that sends, stores or runs does not. */
-import { changes, shown } from '../model.ts';
-import type { Call, Check, Finding, Shell } from '../model.ts';
+import { changes, destroys, literal, shown } from '../model.ts';
+import type { Arg, Call, Check, Finding, Shell } from '../model.ts';
+import { overwriting } from '../paths.ts';
 import { best } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
@@ -12,15 +13,14 @@ const CURL =
 
 const curl: Check = (call, shell) => {
   const read = readOptions(call.args, CURL);
-  const found = [...problems('curl', read), ...sent(read, call.args.map(best))];
+  const found = [...problems('curl', read), ...sent(read, call)];
   if (has(read, '--version', '--help', '-V', '-h') && read.operands.length === 0) return found;
   const urls = [...read.operands, ...valuesOf(read, '--url')];
   for (const file of valuesOf(read, '-o', '--output'))
     if (!/^(\/dev\/null|-|\/dev\/stdout)$/.test(file.value))
-      found.push(changes(`curl writes ${shown(file)}`));
+      found.push(overwriting('curl', file, false));
   for (const method of valuesOf(read, '-X', '--request'))
-    if (!/^(GET|HEAD|OPTIONS)$/.test(method.value))
-      found.push(changes(`curl sends a ${shown(method)} request`));
+    if (!/^(GET|HEAD|OPTIONS)$/.test(method.value)) found.push(requests('curl', method, call));
   for (const socket of valuesOf(read, '--unix-socket'))
     found.push(
       ...(/docker|podman|containerd/.test(socket.value)
@@ -31,6 +31,17 @@ const curl: Check = (call, shell) => {
   return [...found, ...urls.flatMap((url) => urlFindings(url, shell)), ...secrets];
 };
 
+/** Addresses whose call deletes what is stored, whatever the method. */
+const DELETES = /_delete_by_query|\/(prune|purge|destroy|wipe)\b|\/delete\b|[?&]cmd=(rm|delete)/i;
+
+/** A request that is more than a question. What a DELETE has taken is gone. */
+function requests(program: string, method: Arg, call: Call): Finding {
+  const text = call.args.map(best).join(' ');
+  return /^delete$/i.test(best(method)) || DELETES.test(text)
+    ? destroys(`${program} deletes what is stored: ${shown(text)}`)
+    : changes(`${program} sends a ${shown(method)} request`);
+}
+
 /** Private keys and password files among the files that a call sends. */
 function secretsSent(call: Call, shell: Shell): Finding[] {
   return call.args
@@ -40,7 +51,7 @@ function secretsSent(call: Call, shell: Shell): Finding[] {
     .filter((finding) => finding.risk === 'destructive');
 }
 
-function sent(read: Options, words: readonly string[]): Finding[] {
+function sent(read: Options, call: Call): Finding[] {
   const headers = valuesOf(
     read,
     '-H',
@@ -58,10 +69,12 @@ function sent(read: Options, words: readonly string[]): Finding[] {
       value.value.startsWith('@') ||
       /%output\{|%\{stderr\}.*@/.test(value.value),
   );
-  const body = words.some((word) => /^(-d|--data|-F|--form|-T|--upload-file|--json)/.test(word));
+  const body = call.args
+    .map(best)
+    .some((word) => /^(-d|--data|-F|--form|-T|--upload-file|--json)/.test(word));
   return [
     ...open.map((value) => changes(`curl sends what is only known at run time: ${shown(value)}`)),
-    ...(body ? [changes('curl sends data')] : []),
+    ...(body ? [requests('curl', literal('POST'), call)] : []),
   ];
 }
 
@@ -122,11 +135,13 @@ const wget: Check = (call, shell) => {
       targets.every((file) => /^(-|\/dev\/null|\/dev\/stdout)$/.test(file.value)));
   const found = problems('wget', read);
   for (const method of valuesOf(read, '--method'))
-    if (!/^(GET|HEAD)$/.test(method.value))
-      found.push(changes(`wget sends a ${shown(method)} request`));
+    if (!/^(GET|HEAD)$/.test(method.value)) found.push(requests('wget', method, call));
   for (const header of valuesOf(read, '--header', '-U', '--user-agent'))
     if (/\0/.test(header.value)) found.push(changes('wget sends what is only known at run time'));
-  if (!nowhere) found.push(changes('wget writes a file'));
+  if (!nowhere) {
+    found.push(changes('wget writes a file'));
+    found.push(...targets.map((file) => overwriting('wget', file, false)));
+  }
   return [
     ...found,
     ...read.operands.flatMap((url) => urlFindings(url, shell)),
@@ -138,6 +153,12 @@ export const http: Table = {
   curl: { check: curl },
   wget: { check: wget },
   ...each('aria2c httpie http https xh axel youtube-dl yt-dlp', {
-    check: (call) => [changes(`${call.name} sends requests or writes files`)],
+    check: (call) => {
+      const method = call.args.find((arg) => /^(delete|put|post|patch)$/i.test(best(arg)));
+      return [
+        changes(`${call.name} sends requests or writes files`),
+        ...(method ? [requests(call.name, method, call)] : []),
+      ];
+    },
   }),
 };

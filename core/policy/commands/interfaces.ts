@@ -2,7 +2,7 @@
 import { changes, destroys, endless, isKnown, shown } from '../model.ts';
 import type { Check } from '../model.ts';
 import { has, readOptions } from './options.ts';
-import { each, listing, problems } from './rules.ts';
+import { each, listing, mutates, problems } from './rules.ts';
 import type { Table } from './rules.ts';
 
 /**
@@ -28,6 +28,10 @@ const IP_OBJECTS: Readonly<Record<string, string>> = {
   xfrm: '',
   token: 'list show',
 };
+
+/** Interfaces over which nobody comes in. */
+const VIRTUAL =
+  /\b(lo|veth|tap|docker|br-|fwbr|fwpr|fwln|virbr|wg|tun|dummy|vxlan|tailscale)[\w.-]*/;
 
 const ip: Check = (call, shell) => {
   const read = readOptions(
@@ -59,10 +63,17 @@ const ip: Check = (call, shell) => {
       ? [...found, changes('ip xfrm shows keys')]
       : [...found, changes('ip xfrm changes or shows keys')];
   if (allowed.split(' ').includes(verb.value)) return found;
-  const flush = /^f(l(u(sh?)?)?)?$/.test(verb.value);
+  const text = rest.map((arg) => arg.value).join(' ');
+  const flushes = /^f(l(u(sh?)?)?)?$/.test(verb.value) && !/^cache$/.test(text);
+  const cuts =
+    (flushes && /^(address|route|link)$/.test(name)) ||
+    (name === 'link' && /(^| )down( |$)/.test(text) && !VIRTUAL.test(text)) ||
+    (name === 'route' && /^d/.test(verb.value) && /(^| )default( |$)/.test(text));
   return [
     ...found,
-    changes(`ip ${name} ${shown(verb)} ${flush ? 'empties' : 'changes'} the network`),
+    cuts
+      ? destroys(`ip ${name} ${shown(verb)} ${shown(text)} may cut the machine off`)
+      : changes(`ip ${name} ${shown(verb)} ${flushes ? 'empties' : 'changes'} the network`),
   ];
 };
 
@@ -111,8 +122,13 @@ const nmcli: Check = (call) => {
   const text = read.operands.map((arg) => arg.value).join(' ');
   const shows =
     /^((general|g|gen)( (status|hostname|permissions|logging))?|(device|dev|d)( (status|show|wifi list|wifi)( (?!show-password)[\w.:-]+)?)?|(connection|con|c)( show( --active)?( [\w .:-]+)?)?|(radio|r)( (all|wifi|wwan))?|(networking|n)( connectivity)?|)$/;
+  const cuts =
+    /^(networking|n\w*) off|^(connection|con|c|device|dev|d)\w* (down|delete|disconnect|del)\b/.test(
+      text,
+    );
   return [
     ...problems('nmcli', read),
+    ...(cuts ? [destroys(`nmcli ${shown(text)} may cut the machine off`)] : []),
     ...(shows.test(text) && call.args.every(isKnown)
       ? []
       : [changes(`nmcli ${shown(text)} changes the network`)]),
@@ -142,6 +158,11 @@ const wg: Check = (call) => {
 };
 
 export const interfaces: Table = {
+  ifdown: {
+    check: (call) => [destroys(`ifdown ${call.args.map(shown).join(' ')} may cut the machine off`)],
+  },
+  ...each('ifup ifreload', mutates('changes the network')),
+  'mii-tool': listing('-vV --verbose --version', /^\w*$/, 'changes a network card'),
   ip: { check: ip },
   route: { check: route },
   ifconfig: { check: ifconfig },

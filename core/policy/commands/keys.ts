@@ -2,16 +2,19 @@
 import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Check } from '../model.ts';
 import { sendsInput, sendsNames } from './hosts.ts';
-import { best, sure } from './lenient.ts';
+import { best, given, sure } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
-import { each, problems, reads, readsFile } from './rules.ts';
+import { dangerFindings, each, problems, reads, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 /** openssl: certificates are public; whatever touches a private key prints or makes one. */
 const openssl: Check = (call, shell) => {
   const [verb, ...rest] = call.args;
   const spec = OPENSSL[verb?.value ?? ''];
-  const words = call.args.filter((arg) => isKnown(arg) && /[/.]/.test(arg.value));
+  const words = call.args.filter(
+    (arg, at) =>
+      isKnown(arg) && /[/.]/.test(arg.value) && !USED.test(call.args[at - 1]?.value ?? ''),
+  );
   const secret = words.flatMap((arg) => readsFile(arg, shell));
   if (spec === undefined)
     return [
@@ -27,6 +30,9 @@ const openssl: Check = (call, shell) => {
     ...secret.filter((finding) => finding.risk === 'destructive'),
   ];
 };
+
+/** Options that write a key, or that sign with one. */
+const USED = /^-(out|keyout|key|signkey|keyfile|CAkey|CAkeyout)$/;
 
 const OPENSSL: Readonly<Record<string, string>> = {
   x509: '=in: =noout =text =dates =startdate =enddate =subject =issuer =serial =fingerprint =hash =subject_hash =issuer_hash =email =ocsp_uri =modulus =purpose =pubkey =inform: =checkend: =checkhost: =checkip: =ext: =nameopt: =certopt: =sha256 =sha1 =md5 =sha512 =alias =trustout',
@@ -54,18 +60,54 @@ export const keys: Table = {
         : [changes(`${call.name} uses or changes keys`)];
     },
   }),
+  ...each('sops', {
+    check: (call) => [
+      ...dangerFindings(call, [
+        [
+          /^(-[di]+|--decrypt|decrypt|exec-env|exec-file|--extract|edit)( |$)|(^| )(-d|--decrypt|--extract)( |$)/,
+          'gives away what is encrypted, with its key',
+        ],
+      ]),
+      changes('sops works on secrets'),
+    ],
+  }),
+  ...each('age rage', {
+    check: (call) => [
+      ...(given(call, 'dij', 'decrypt', 'identity')
+        ? [destroys(`${call.name} decrypts with a private key`)]
+        : []),
+      changes(`${call.name} encrypts or decrypts files`),
+    ],
+  }),
+  ...each('age-keygen rage-keygen', {
+    check: (call) => [
+      given(call, 'y')
+        ? destroys(`${call.name} reads a private key`)
+        : changes(`${call.name} makes keys`),
+    ],
+  }),
+  'wg-quick': {
+    check: (call) => [
+      ...dangerFindings(call, [[/^(strip|save)( |$)/, 'shows private keys']]),
+      changes('wg-quick changes a tunnel'),
+    ],
+  },
   openssl: { check: openssl },
-  'ssh-keygen': reads('-vB -l -f:@ -E: -F:', {
+  'ssh-keygen': reads('-vB -l -f: -E: -F:', {
     operands: 'none',
-    also: (read, call, shell) =>
-      has(read, '-l', '-F', '-B')
-        ? []
-        : [
-            changes('ssh-keygen makes or changes keys'),
-            ...(call.args.some((arg) => /^-\w*y/.test(arg.value))
-              ? valuesOf(read, '-f').flatMap((file) => readsFile(file, shell))
-              : []),
-          ],
+    also: (read, call, shell) => {
+      if (has(read, '-l', '-F', '-B'))
+        return valuesOf(read, '-f').flatMap((file) => readsFile(file, shell));
+      // -y prints what belongs to a key, -e, -p and -i write it anew; what else names one makes it.
+      const opens = call.args.some((arg) => /^-\w*[yepi]/.test(arg.value));
+      const files = opens ? call.args.filter((arg) => !arg.value.startsWith('-')) : [];
+      return [
+        changes('ssh-keygen makes or changes keys'),
+        ...files
+          .flatMap((file) => readsFile(file, shell))
+          .filter((finding) => finding.risk === 'destructive'),
+      ];
+    },
   }),
   'ssh-keyscan': reads('-46cHv -p: -t: -T:', {
     also: (read, call) => sendsNames(call.name, read.operands),

@@ -96,6 +96,13 @@ const DANGERS: readonly (readonly [RegExp, string])[] = [
     /(^| )delete (?!.*--dry-run=(client|server))(.* )?(--all|-A|--all-namespaces)( |$)/,
     'deletes everything of a kind',
   ],
+  [
+    /(^| )delete (?!.*--dry-run=(client|server))(.* )?(-f|-k|--filename|--kustomize)\b/,
+    'deletes all that a file names',
+  ],
+  [/(^| )delete (?!.*--dry-run=(client|server))(.*[ ,/])?(nodes?|no)([ ,/]|$)/, 'deletes a node'],
+  [/(^| )drain .*--delete-(emptydir|local)-data/, 'deletes the data of pods'],
+  [/(^| )replace .*--force/, 'deletes what it replaces'],
 ];
 
 const kubectl = verbs({

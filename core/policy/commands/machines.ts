@@ -75,6 +75,10 @@ export const machines: Table = {
       ),
       '': reads(''),
     },
+    danger: [
+      [/(^| )(remove|clean)( |$)/, 'deletes a machine'],
+      [/(^| )(poweroff|reboot|terminate) \.host( |$)/, 'stops or restarts the machine'],
+    ],
   }),
   vagrant: verbs({
     read: { 'status global-status version': reads('--machine-readable') },

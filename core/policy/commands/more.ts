@@ -26,11 +26,32 @@ const onlyIf = (
 const line = (words: string, ahead = ''): RegExp =>
   new RegExp(`^${ahead}(${words})( (${words}))*$`);
 
+/** Verbs by which tools of clouds and stores delete what they keep. */
+const GONE: readonly (readonly [RegExp, string])[] = [
+  [
+    /(^| )(delete|del|destroy|rm|rb|remove|purge|terminate|wipe|erase|nuke|delete-[\w-]+|[\w-]+:delete)( |$)(?!.*--dry-?run)/,
+    'deletes what it keeps',
+  ],
+];
+
+/** Tools of clouds, of which listing and showing is all that reads. */
+const cloud = onlyIf(
+  /^(--version|version|([a-z][\w-]* ){1,3}(list|ls|describe|get|show|info)( [\w.-]+)?|(ls|info|status|stat|du|tree)( [\w./-]+)?)$/,
+  GONE,
+);
+
 const avahi = onlyIf(/^-[atrpv]+( _[\w.-]+)?$/);
 
 export const more: Table = {
   'qemu-img': onlyIf(
     /^(info|check|map|snapshot -l|compare)( --output=\w+| -U| --force-share| -f \w+)* [\w./:@-]+( [\w./:@-]+)?$/,
+    [
+      [
+        /^(convert|dd)( .*)? (of=)?\/dev\/(?!null|zero|stdin|stdout|fd\/)\S+$/,
+        'overwrites a device',
+      ],
+      [/^snapshot (.* )?-[ad]( |$)|^resize (.* )?--shrink/, 'throws data away'],
+    ],
   ),
   'corosync-quorumtool': onlyIf(/^(-s|-l|-i)*$/),
   'corosync-cfgtool': onlyIf(/^-[sn]$/),
@@ -88,7 +109,7 @@ export const more: Table = {
     /^(-u|-b|-a|--upgradeable|--brief|--allversions|\w[\w.+-]*)?( \w[\w.+-]*)*$/,
   ),
   pg_config: onlyIf(/^(--\w+)*$/),
-  gh: onlyIf(/^(auth status|(pr|issue|run|release|repo) (list|view|status)( [\w./#]+)*)$/),
+  gh: onlyIf(/^(auth status|(pr|issue|run|release|repo) (list|view|status)( [\w./#]+)*)$/, GONE),
   rclone: onlyIf(
     /^(version|listremotes|(ls|lsd|lsl|lsf|size|about|check) [\w/][\w:./-]*( [\w/][\w:./-]*)?)$/,
     [
@@ -101,6 +122,7 @@ export const more: Table = {
   'acme.sh': onlyIf(/^--list$/),
   'kafka-topics.sh': onlyIf(
     /^(--bootstrap-server [\w.:,-]+ --(list|describe)( --topic [\w.-]+)?|--(list|describe) --bootstrap-server [\w.:,-]+)$/,
+    [[/--delete\b/, 'deletes a topic']],
   ),
   sg_inq: onlyIf(/^(-\w )?\/dev\/\w+$/),
   ...each('sg_format sg_sanitize', wrecks('overwrites a disk')),
@@ -138,6 +160,12 @@ export const more: Table = {
   mosquitto_sub: { check: () => [endless('mosquitto_sub waits for messages')] },
   snmpget: onlyIf(/^(-v ?2c|-v ?1) -c \w+ [\w.:-]+( [\w.:-]+)+$/),
   snmpwalk: onlyIf(/^(-v ?2c|-v ?1) -c \w+ [\w.:-]+( [\w.:-]+)*$/),
+  ...each('hcloud argocd mc', cloud),
+  // These write logs or caches of every call.
+  ...each(
+    'az gcloud gsutil doctl openstack velero linode-cli oci flyctl heroku s3cmd b2 eksctl kops govc longhornctl cilium occ',
+    onlyIf(/^(--version|version)$/, GONE),
+  ),
   'lxc-checkconfig': onlyIf(/^$/),
   vzlist: onlyIf(/^(-a|-o [\w,]+)*$/),
   'tuned-adm': onlyIf(/^(active|list)$/),

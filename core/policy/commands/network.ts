@@ -43,11 +43,14 @@ const dig: Check = (call) => {
 };
 
 /** `nc -z` only knocks. */
-const netcat: Check = (call) => {
+const netcat: Check = (call, shell) => {
   const read = readOptions(call.args, '-46nuvzrt -w: -i: -p: -q:');
   return has(read, '-z')
     ? [...problems(call.name, read), ...sends(read, call)]
-    : [changes(`${call.name} opens a connection that carries data`)];
+    : [
+        changes(`${call.name} opens a connection that carries data`),
+        ...shell.suspect(call.input.texts),
+      ];
 };
 
 const tcpdump: Check = (call, shell) => {

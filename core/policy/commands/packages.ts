@@ -1,6 +1,6 @@
 /** Package managers. Their changes are not searched for danger: package names are data. */
-import { changes, shown } from '../model.ts';
-import type { Check, Rule } from '../model.ts';
+import { changes, destroys, shown } from '../model.ts';
+import type { Arg, Check, Finding, Rule } from '../model.ts';
 import { best, sure } from './lenient.ts';
 import { has, readOptions } from './options.ts';
 import { each, problems, reads, readsFile, verbs } from './rules.ts';
@@ -20,6 +20,44 @@ const simulated =
       ? problems(call.name, read)
       : [changes(`${call.name} ${how}: ${call.args.map(shown).join(' ')}`)];
   };
+
+/** Packages without which a machine does not start, or nobody comes in, and those whose purging takes data along. */
+const ESSENTIAL =
+  /^(\*|\.\*|lib\*|linux-(image|kernel|base)\S*|kernel(-core|-default)?|pve-(kernel|manager|cluster)\S*|proxmox-(ve|kernel)\S*|libc6?|libc-bin|glibc|musl|base-(files|passwd)|systemd|systemd-sysv|init|sysvinit-core|udev|dpkg|apt|rpm|dnf|yum|bash|dash|coreutils|util-linux|mount|login|passwd|sudo|openssh-server|openssh|ifupdown2?|network-manager|NetworkManager|netplan\.io|grub\S*|initramfs-tools|cryptsetup|lvm2|zfsutils-linux|busybox|perl-base|e2fsprogs)(:\w+)?$/;
+const KEEPS_DATA =
+  /^(postgresql|mysql|mariadb|mongodb|mongod|redis|influxdb|elasticsearch|clickhouse|couchdb|rabbitmq|etcd|ceph|docker-ce|vaultwarden|gitlab)\S*$/;
+
+/** What speaks against removing packages by name. */
+function removes(program: string, verb: string, names: readonly Arg[]): Finding[] {
+  const vital = names.filter((arg) => ESSENTIAL.test(best(arg)));
+  const data = /purge/.test(verb) ? names.filter((arg) => KEEPS_DATA.test(best(arg))) : [];
+  return [
+    ...vital.map((arg) => destroys(`${program} removes ${shown(arg)}, which the machine needs`)),
+    ...data.map((arg) => destroys(`${program} purges ${shown(arg)} with its data`)),
+  ];
+}
+
+const REMOVAL =
+  /^(remove|purge|autoremove|autopurge|erase|del|rm|uninstall|remove-nodeps|--purge|--remove|-[rP]|-e\w*|--erase|-R\w*)$/;
+
+/** The same rule, with an eye on what is removed. */
+function watched(rule: Rule): Rule {
+  return {
+    ...rule,
+    check: (call, shell) => {
+      const at = call.args.findIndex((arg) => REMOVAL.test(best(arg)));
+      const dry = call.args.some((arg) =>
+        /^(-s|--simulate|--dry-run|--just-print|--assumeno|--test)$/.test(best(arg)),
+      );
+      const purges = call.args.some((arg) => /purge|^-P$/.test(best(arg))) ? 'purge' : 'remove';
+      const names = call.args.filter((arg) => !best(arg).startsWith('-'));
+      return [
+        ...(at >= 0 && !dry ? removes(call.name, purges, names) : []),
+        ...rule.check(call, shell),
+      ];
+    },
+  };
+}
 
 const aptReads: Rule = reads(APT);
 
@@ -128,7 +166,7 @@ const dnf = verbs({
 });
 
 export const packages: Table = {
-  ...each('apt apt-get apt-cache aptitude nala', { check: apt, inert: true }),
+  ...each('apt apt-get apt-cache aptitude nala', watched({ check: apt, inert: true })),
   'apt-mark': verbs({
     read: {
       'showhold showauto showmanual showinstall showremove showpurge': SHOW,
@@ -144,7 +182,7 @@ export const packages: Table = {
     },
     inert: true,
   }),
-  dpkg: { check: dpkg, inert: true },
+  dpkg: watched({ check: dpkg, inert: true }),
   'dpkg-query': reads(
     '-lsLSWp -f: --list? --status --listfiles --search --show --print-avail --showformat: --control-list --control-show --control-path --no-pager --version --help -c',
   ),
@@ -163,8 +201,8 @@ export const packages: Table = {
         : [changes('update-alternatives changes what a name runs')],
     inert: true,
   }),
-  rpm: { check: rpm, inert: true },
-  ...each('dnf yum dnf5 microdnf tdnf', dnf),
+  rpm: watched({ check: rpm, inert: true }),
+  ...each('dnf yum dnf5 microdnf tdnf', watched(dnf)),
   zypper: verbs({
     globals: '-nqvx --non-interactive --quiet --no-refresh --no-color',
     read: {
@@ -175,17 +213,19 @@ export const packages: Table = {
     },
     inert: true,
   }),
-  apk: verbs({
-    globals: '-qv --quiet --verbose --no-cache --no-network',
-    read: {
-      'info list search policy version stats dot': reads(
-        '-aedivLWRPrstwxouIAqO --all --installed --exact --available --upgradable --upgradeable --contents --depends --description --who-owns --origin --size --orphaned --providers --has-origin -l: --limit:',
-      ),
-      '': reads('--version'),
-    },
-    inert: true,
-  }),
-  pacman: { check: pacman, inert: true },
+  apk: watched(
+    verbs({
+      globals: '-qv --quiet --verbose --no-cache --no-network',
+      read: {
+        'info list search policy version stats dot': reads(
+          '-aedivLWRPrstwxouIAqO --all --installed --exact --available --upgradable --upgradeable --contents --depends --description --who-owns --origin --size --orphaned --providers --has-origin -l: --limit:',
+        ),
+        '': reads('--version'),
+      },
+      inert: true,
+    }),
+  ),
+  pacman: watched({ check: pacman, inert: true }),
   brew: verbs({
     read: {
       'list info search outdated deps leaves config --version': SHOW,

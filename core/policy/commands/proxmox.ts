@@ -79,7 +79,7 @@ const pct = verbs({
       ],
     },
   },
-  danger: [],
+  danger: [[/^(-\S+ )*(res\w*|create) .*-+force/, 'overwrites a container']],
 });
 
 const qm = verbs({
@@ -169,7 +169,9 @@ export const proxmox: Table = {
     read: { config: many('get'), task: many('list log status'), cert: many('info') },
   }),
   pvesr: many('list status read help'),
-  'pve-firewall': many('status compile localnet help'),
+  'pve-firewall': many('status compile localnet help', [
+    [/(^| )stop( |$)/, 'takes the firewall down'],
+  ]),
   'ha-manager': many('status config groupconfig help'),
   pveceph: verbs({
     read: { status: OUT, pool: many('ls get'), osd: many('details') },

@@ -171,7 +171,7 @@ export function verbs(how: Verbs): Rule {
       }
     );
   };
-  return { check, output, ...(how.inert ? { inert: true } : {}) };
+  return { check, output, verbs: true, ...(how.inert ? { inert: true } : {}) };
 }
 
 /** Danger found in the joined words of a call. */
@@ -180,7 +180,9 @@ export function dangerFindings(
   dangers: readonly (readonly [RegExp, string])[],
 ): Finding[] {
   if (dangers.length === 0) return [];
-  const text = call.args.map((arg) => arg.guess ?? arg.value).join(' ');
+  const text = call.args
+    .map((arg) => (arg.guess === undefined || arg.guess === '' ? arg.value : arg.guess))
+    .join(' ');
   return dangers.flatMap(([pattern, reason]) =>
     pattern.test(text) ? [destroys(`${call.name} ${reason}: ${shown(text)}`)] : [],
   );

@@ -1,5 +1,6 @@
 /** sed: its script may write files (`w`, `W`, `s///w`), read them (`r`, `R`) and run commands (`e`, `s///e`). */
-import { changes, isKnown, literal, shown } from '../model.ts';
+import { changes, destroys, isKnown, literal, shown } from '../model.ts';
+import { normalise } from '../paths.ts';
 import type { Arg, Check, Finding, Shell } from '../model.ts';
 import { readOptions, valuesOf } from './options.ts';
 import { problems, readsFile } from './rules.ts';
@@ -13,7 +14,12 @@ const sed: Check = (call, shell) => {
   const scripts = valuesOf(read, '-e', '--expression');
   const operands = scripts.length > 0 ? read.operands : read.operands.slice(1);
   const all = scripts.length > 0 ? scripts : read.operands.slice(0, 1);
+  const accounts = /^\/etc\/(passwd|g?shadow|group|sudoers)$/;
+  const edits = call.args.some((arg) => /^-[nErsuz]*i|^--in/.test(arg.value))
+    ? call.args.filter((arg) => accounts.test(normalise(arg.value)))
+    : [];
   return [
+    ...edits.map((file) => destroys(`sed -i edits ${shown(file)}, which the machine needs`)),
     ...problems('sed', read),
     ...all.flatMap((script) => scriptFindings(script, shell)),
     ...operands.flatMap((operand) => readsFile(operand, shell)),

@@ -24,6 +24,12 @@ const SYSTEMCTL_VERBS = new Set(
   ),
 );
 
+/** Services without which nobody reaches the machine, and those that are its firewall. */
+const LIFELINES =
+  '(sshd?|networking|NetworkManager|systemd-networkd|network|dbus|dbus-broker|systemd-logind|systemd-journald|pve-cluster)(\\.service|\\.socket)?';
+const FIREWALLS =
+  '(nftables|iptables|ip6tables|netfilter-persistent|ufw|firewalld|pve-firewall|shorewall)(\\.service)?';
+
 /** systemctl takes its options anywhere, also behind the verb. */
 const systemctl: Check = (call, shell) => {
   const danger = dangerFindings(call, [
@@ -32,8 +38,12 @@ const systemctl: Check = (call, shell) => {
       'stops, restarts or strips the machine',
     ],
     [
-      /(^| )(stop|disable|mask|kill)( -\S+)* (\S+ )*(ssh|sshd|ssh\.service|sshd\.service|ssh\.socket)( |$)/,
+      new RegExp(`(^| )(stop|disable|mask|kill)( -\\S+)* (\\S+ )*${LIFELINES}( |$)`),
       'locks the administrator out',
+    ],
+    [
+      new RegExp(`(^| )(stop|disable|mask)( -\\S+)* (\\S+ )*${FIREWALLS}( |$)`),
+      'takes the firewall down',
     ],
     [
       /(^| )(start|restart|isolate|enable --now)( -\S+)* \S*\b(reboot|poweroff|halt|kexec|shutdown|rescue|emergency|runlevel[016]|exit|suspend|hibernate|ctrl-alt-del)\.(target|service)/,
@@ -91,6 +101,11 @@ const service: Check = (call) => {
   if (sure(call) === '--status-all') return [];
   if (/^(reboot|halt|poweroff|shutdown|kexec)$/.test(words[0] ?? ''))
     return dangerFindings(call, [[/./, 'stops or restarts the machine']]);
+  const stops = dangerFindings(call, [
+    [new RegExp(`^${LIFELINES} stop( |$)`), 'locks the administrator out'],
+    [new RegExp(`^${FIREWALLS} stop( |$)`), 'takes the firewall down'],
+  ]);
+  if (stops.length > 0) return stops;
   return words.length === 2 &&
     /^(status|is-active)$/.test(words[1] as string) &&
     /^[\w@.:-]+$/.test(words[0] as string)

@@ -1,6 +1,7 @@
 /** Shells and programs that run code given as text. */
 import { changes, destroys, HOLE, isKnown, literal, shown, unknownArg } from '../model.ts';
 import type { Arg, Call, Check, Finding, Shell } from '../model.ts';
+import { secrecyOf } from '../paths.ts';
 import { readOptions } from './options.ts';
 import { each, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -40,7 +41,7 @@ const posixShell: Check = (call, shell) => {
   const [first, ...rest] = call.args.slice(at);
   if (inline) {
     if (!first) return [...found, changes(`${call.name} -c has no script`)];
-    return [...found, ...shell.script(first, rest.slice(1), call.input)];
+    return [...found, ...shell.script(first, rest.slice(1), call.input, rest[0])];
   }
   if (checkOnly && first && rest.length === 0) return [...found, ...readsFile(first, shell)];
   if (first && first.value !== '-' && !/^\/dev\/(stdin|fd\/0)$/.test(first.value)) {
@@ -107,10 +108,20 @@ const interpreter: Check = (call, shell) => {
   ];
 };
 
+/** A process is started in a loop that nothing ends. */
+const FORKS =
+  /\b(while|until|loop|for|iter|forever)\b[^]{0,80}\b(fork|pcntl_fork|Process\.spawn|spawn|Popen)\b|\b(fork|pcntl_fork)\b[^]{0,20}\b(while|until|for)\b|\bwhile\s*\(?\s*(true|1)[^]{0,60}(execute|system|popen)\W[^]*&/;
+
 /** Lists of words in code, as in `subprocess.run(['rm', '-rf', '/'])`, and calls that end the machine. */
 function languageDanger(code: string): Finding[] {
   if (/\bos\.(reboot|kill\(-1)|\bRB_(AUTOBOOT|POWER_OFF)|syscall\W+(SYS_)?reboot/.test(code))
     return [destroys('code that restarts the machine')];
+  if (FORKS.test(code)) return [destroys('fork bomb: code that starts processes without end')];
+  // Strings that are the path of a key: no program names one without a reason.
+  for (const [, , text = ''] of code.matchAll(/(['"])((?:(?!\1)[^\\\n]|\\.){4,200})\1/g)) {
+    if (!/\s/.test(text) && secrecyOf(text) === 'key')
+      return [destroys(`code that names a private key or password file: ${shown(text)}`)];
+  }
   return [];
 }
 

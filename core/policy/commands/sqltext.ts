@@ -55,7 +55,7 @@ const DANGER: readonly (readonly [RegExp, string])[] = [
   ],
   [/\btruncate\b(?!\s*\(\s*[\w.]+\s*,)/i, 'truncates a table'],
   [
-    /\bdelete\s+from\s+[\w."'`$]+\s*(;|$|returning\b|where\s+(true|1\s*=\s*1)\b)/i,
+    /\bdelete\s+from\s+(only\s+)?[\w."'`$]+\s*(;|$|returning\b|where\s+(true|1\s*=\s*1)\b)/i,
     'deletes every row of a table',
   ],
   [/\balter\s+table\b[^;]*\bdrop\b/i, 'drops a part of a table'],

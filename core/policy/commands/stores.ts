@@ -32,6 +32,8 @@ const redis: Check = (call) => {
       .map(() => destroys(`${call.name} empties the database`));
     return [...found, ...danger, changes(`${call.name} takes commands on standard input`)];
   }
+  if (/^(del|unlink)$/i.test(words[0] ?? '') && read.operands.some((arg) => arg.splits))
+    return [destroys(`${call.name} deletes every key that comes in`)];
   const [verb = '', second = ''] = words;
   const inner =
     /^(config|client|cluster|memory|latency|slowlog|object|command|xinfo|pubsub|module|sentinel|acl)$/i.test(
@@ -75,7 +77,7 @@ const mongo: Check = (call) => {
 
 const SQL_WORDS: readonly (readonly [RegExp, string])[] = [
   [
-    /\bdrop\s+(database|table|measurement|series|bucket|keyspace|user)\b|\btruncate\b|\bbucket delete\b|\bdelete from \S+$/i,
+    /\bdrop\s+(database|table|measurement|series|bucket|keyspace|user|view|schema)\b|\btruncate\b|\b(bucket|org|user) delete\b|^delete( |$)|\bdelete from \S+$/i,
     'deletes data',
   ],
 ];

@@ -7,10 +7,11 @@ import { has, readOptions } from './options.ts';
 import { each, problems, reads, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
-const tee: Check = (call) => {
+const tee: Check = (call, shell) => {
   const read = readOptions(call.args, '-aip --append --ignore-interrupts --output-error?');
   const files = read.operands.filter((file) => !/^\/dev\/(null|stderr|stdout)$/.test(file.value));
   const append = has(read, '-a', '--append');
+  for (const file of files) shell.write(file.guess ?? file.value, call.input.texts);
   return [...problems('tee', read), ...files.map((file) => overwriting('tee', file, append))];
 };
 

@@ -156,13 +156,7 @@ export const volumes: Table = {
         ? shell.argv(call.args, call.input)
         : [changes('lvm opens a shell of its own'), ...shell.suspect(call.input.texts)],
   },
-  pvcreate: {
-    check: (call) => [
-      given(call, 'fy', 'force', 'yes')
-        ? destroys(`pvcreate overwrites ${targets(call)}`)
-        : changes('pvcreate makes a volume'),
-    ],
-  },
+  pvcreate: volume('writes its label onto disks'),
   vgreduce: {
     check: (call) => [
       given(call, '', 'removemissing')
@@ -194,7 +188,15 @@ export const volumes: Table = {
     },
     danger: [
       [/(^| )(destroy|labelclear)( |$)/, 'destroys a pool'],
-      [/(^| )(create|add|attach|replace)( .*)? -\w*f/, 'overwrites disks'],
+      [/(^| )(create|add|attach|replace|split)( |$)/, 'overwrites disks'],
+    ],
+  }),
+  ...each('ceph-volume', {
+    check: (call) => [
+      ...dangerFindings(call, [[/(^| )(zap|prepare|create|batch)( |$)/, 'overwrites disks']]),
+      ...(/^(lvm|inventory|raw)( list)?( --format[= ]json(-pretty)?)?$/.test(sure(call))
+        ? []
+        : [changes('ceph-volume changes storage')]),
     ],
   }),
   zdb: { check: (call) => [changes(`zdb looks into a pool: ${targets(call)}`)] },

@@ -1,7 +1,7 @@
 /** Judging one simple command: which program it is, what its table says, and what it would run in turn (P3). */
-import { changes, HOLE, isKnown, literal, NO_INPUT, shown } from '../model.ts';
+import { changes, destroys, HOLE, isKnown, literal, NO_INPUT, shown } from '../model.ts';
 import type { Arg, Call, Finding, Input, Shell } from '../model.ts';
-import { patternOf } from '../paths.ts';
+import { patternOf, secrecyOf } from '../paths.ts';
 import { dangerIn, decodings } from './literals.ts';
 import { MAX_PARSED_LENGTH } from './parse.ts';
 import type { SyntaxNode, Word } from './parse.ts';
@@ -22,7 +22,20 @@ const WRECKERS =
     ' ',
   );
 
+/** Programs that look after files without reading them, or that use a key for what it is there for. */
+const KEEPS_KEYS =
+  /^(chmod|chown|chgrp|setfacl|chattr|rm|unlink|mv|touch|mkdir|rmdir|ls|stat|test|\[|shred|ssh|ssh-add|ssh-copy-id|ssh-keygen|mosh|autossh|echo|printf|cd|nginx|certbot|age-keygen|restorecon|inotifywait)$/;
+/** Options whose value is the key that a program works with. */
+const KEY_OPTION =
+  /^(-i|-I|-key|--key|--ssl-key|--tls-key|--private-key(-file)?|--identity(-file)?|--client-key|--keyfile|--key-file|--tls-?keyfile|-keyfile|--ssh-key|-out|-keyout|--out|-o|--output)$/;
+
 const isDestructive = (finding: Finding): boolean => finding.risk === 'destructive';
+
+/** Words without the first that is no option. */
+function withoutVerb(args: readonly Arg[]): readonly Arg[] {
+  const at = args.findIndex((arg) => !arg.value.startsWith('-'));
+  return args.filter((_, place) => place !== at);
+}
 
 /** The half of the walk that looks at commands. The other half, which looks at the tree, is the walk itself. */
 export abstract class Judge extends Scope implements Shell {
@@ -40,9 +53,10 @@ export abstract class Judge extends Scope implements Shell {
     return this.nested((walk) => walk.words(args, input));
   }
 
-  script(source: Arg, positional: readonly Arg[], input: Input): Finding[] {
+  script(source: Arg, positional: readonly Arg[], input: Input, name?: Arg): Finding[] {
     return this.nested((walk) => {
       walk.parameters = positional;
+      walk.zero = name;
       walk.input = input;
       if (isKnown({ ...source, glob: false })) return walk.source(source.value);
       const texts = [source.guess ?? '', ...input.texts, source.value.replaceAll(HOLE, ' ')];
@@ -153,13 +167,11 @@ export abstract class Judge extends Scope implements Shell {
     const name = path.split('/').at(-1) as string;
     const rule = this.session.registry(name);
     if (!rule) {
-      const known = this.suspect([
-        ...this.written(path),
-        ...this.written(path.replace(/^\.\//, '')),
-      ]);
+      const known = this.suspect(this.written(path));
       return [
         changes(`${shown(path)} is not known to be read-only`),
         ...known,
+        ...this.keysHandedTo(name, rest, input),
         ...this.suspectWords(rest),
       ];
     }
@@ -167,8 +179,41 @@ export abstract class Judge extends Scope implements Shell {
     const strange = trusted ? [] : [changes(`${shown(path)} is not in a system directory`)];
     const call: Call = { name, args: rest, input };
     const found = [...rule.check(call, this), ...this.shownEnvironment(call)];
-    const searched = found.length > 0 && !rule.inert && !found.some(isDestructive);
-    return [...strange, ...found, ...(searched ? this.suspectWords(rest) : [])];
+    const searched = found.length > 0 && !found.some(isDestructive);
+    return [
+      ...strange,
+      ...found,
+      ...(searched ? this.keysHandedTo(name, rest, input) : []),
+      ...(searched && !rule.inert ? this.suspectWords(rule.verbs ? withoutVerb(rest) : rest) : []),
+    ];
+  }
+
+  /** A private key or password file among the words of a program that does more than read: it may read that as well. */
+  private keysHandedTo(name: string, args: readonly Arg[], input: Input): Finding[] {
+    if (KEEPS_KEYS.test(name)) return [];
+    const words = args.flatMap((arg, at) => {
+      const text = arg.guess || arg.value;
+      const own =
+        KEY_OPTION.test(args[at - 1]?.value ?? '') || KEY_OPTION.test(text.split('=')[0] ?? '');
+      return own || text.length > 200 || /\s/.test(text)
+        ? []
+        : [text.replace(/^(-\w|[\w-]*=)?@?(?=[/~.])/, '')];
+    });
+    const lines = /^(cpio|tar|rsync|zip|pax|parallel)$/.test(name)
+      ? input.texts.flatMap((text) => text.split(/\s+/))
+      : [];
+    return [...words, ...lines]
+      .filter(
+        (text) => /[/.]/.test(text) && this.places(text).some((path) => secrecyOf(path) === 'key'),
+      )
+      .map((text) => destroys(`${name} is handed a private key or password file: ${shown(text)}`));
+  }
+
+  /** A path as it is, and from every place that the command goes to. */
+  private places(path: string): string[] {
+    return /^[/~]/.test(path)
+      ? [path]
+      : [path, ...[...this.directories].map((directory) => `${directory}/${path}`)];
   }
 
   /** `/bin/r? -rf /`: a pattern may find a program that destroys. */
@@ -226,7 +271,7 @@ export abstract class Judge extends Scope implements Shell {
   private suspectWords(args: readonly Arg[]): Finding[] {
     const texts = args
       .map((arg) => arg.value.replaceAll(HOLE, ' '))
-      .filter((text) => /[\s;|&$`(<>]/.test(text.trim()));
+      .filter((text) => /[\s;|&$`(<>{]/.test(text.trim()));
     const found = texts.length > 0 ? this.suspect(texts) : [];
     for (const [at, arg] of args.slice(0, 40).entries()) {
       if (!isKnown(arg) || !/^[\w./+][\w./+-]*$/.test(arg.value)) continue;

@@ -27,12 +27,16 @@ const TEXT_DANGERS: readonly [RegExp, string][] = [
     'fork bomb',
   ],
   [
-    /\/dev\/(sd[a-z]|nvme\d|vd[a-z]|hd[a-z]|mmcblk\d|xvd[a-z])\w*['"]?\s*,\s*['"](w|a|r\+|\+)/,
+    /\/dev\/(sd[a-z]|nvme\d|vd[a-z]|hd[a-z]|mmcblk\d|xvd[a-z])\w*['"]?\s*,\s*['"](w|a|r\+|\+)|\b(File|IO)\.(bin)?write\W+\/dev\/(sd|nvme|vd|hd|mmcblk|xvd)/,
     'writes to a disk',
   ],
   [
     /open\w*\s*\(?\s*['"][^'"]*(\/etc\/g?shadow|\/\.ssh\/id_(rsa|dsa|ecdsa|ed25519))(?!\.pub)/i,
     'reads a private key or password file',
+  ],
+  [
+    /\bunlink\s*\(?\s*(glob|<)|\bdelete-directory\b|\bos\.(removedirs|rmdir)\b.*\bwalk\b/,
+    'deletes many files',
   ],
   [/>\s*\/dev\/(sd|nvme|vd|hd|mmcblk|xvd|mapper|md|dm-)/, 'writes to a disk'],
   [
@@ -63,12 +67,13 @@ export function dangerIn(text: string, judge: (args: readonly Arg[]) => Finding[
       .split(/[\s,[\]]+/, 3000)
       .map((word) => word.replace(/^[^\w/.~*-]+/, ''))
       .filter((word) => word !== '');
-    for (const [at, word] of words.entries()) {
+    for (const [at, text] of words.entries()) {
+      // `"path":"rm","arg":["-rf","/srv"]`
+      const word = text.replace(/^[\w-]+:(?!\/\/)(?=[a-z/])/i, '');
       if (!DANGEROUS.test(word.split('/').at(-1) as string)) continue;
       if (++tried > MAX_POSITIONS) return [destroys('too many dangerous words to look at')];
-      const hits = judge(words.slice(at, at + 48).map(literal)).filter(
-        (finding) => finding.risk === 'destructive',
-      );
+      const found = [word, ...words.slice(at + 1, at + 48)];
+      const hits = judge(found.map(literal)).filter((finding) => finding.risk === 'destructive');
       if (hits.length > 0) return hits;
     }
   }

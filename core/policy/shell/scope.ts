@@ -1,5 +1,5 @@
 /** What a walk knows where it stands: variables, parameters, input, and how deep it is. */
-import { isKnown } from '../model.ts';
+import { HOLE, isKnown } from '../model.ts';
 import type { Arg, Finding, HoleKind, Input } from '../model.ts';
 import { staticOutput } from './literals.ts';
 import { outputOf } from './outputs.ts';
@@ -28,6 +28,9 @@ export interface Session {
 const OWN_IDS =
   /^(EUID|UID|PPID|RANDOM|SECONDS|LINENO|HOSTNAME|USER|LOGNAME|BASHPID|EPOCHSECONDS|BASH_VERSION|HOSTTYPE|OSTYPE)$/;
 
+/** A file's name for looking it up: `./s.sh` is `s.sh`. */
+const fileKey = (path: string): string => path.replace(/^(\.\/+)+/, '');
+
 /** The state of one walk, and the answers that words need. */
 export class Scope implements Lookup {
   readonly findings: Finding[] = [];
@@ -40,6 +43,8 @@ export class Scope implements Lookup {
   protected readonly loops = new Set<string>();
   protected readonly functions = new Map<string, SyntaxNode>();
   protected parameters: readonly Arg[] | undefined;
+  /** What `$0` is, when the source was given one. */
+  protected zero: Arg | undefined;
   protected input: Input;
   /** True inside a container or guest. */
   protected foreign = false;
@@ -61,7 +66,13 @@ export class Scope implements Lookup {
   }
 
   written(path: string): readonly string[] {
-    return this.session.written.get(path) ?? [];
+    return this.session.written.get(fileKey(path)) ?? [];
+  }
+
+  write(path: string, texts: readonly string[]): void {
+    const known = texts.filter((text) => text.trim() !== '');
+    if (known.length > 0)
+      this.session.written.set(fileKey(path), [...this.written(path), ...known].slice(0, 64));
   }
 
   enter(directory: string): void {
@@ -81,11 +92,21 @@ export class Scope implements Lookup {
 
   hole(name: string): HoleKind {
     if (OWN_IDS.test(name)) return { kind: 'id' };
+    const parameter = /^[1-9]$/.test(name) ? this.parameters?.[Number(name) - 1] : undefined;
+    const [own] = parameter?.value === HOLE && this.steadyUpTo(Number(name)) ? parameter.holes : [];
+    if (own) return own;
     return this.values.get(name)?.hole ?? { kind: 'any' };
   }
 
+  /** True when no parameter in front of the nth may be none or several words. */
+  private steadyUpTo(nth: number): boolean {
+    return (this.parameters ?? []).slice(0, nth).every((arg) => !arg.splits && !arg.glob);
+  }
+
   guess(name: string): string | undefined {
-    return this.values.get(name)?.guess;
+    if (name === '0') return this.zero?.guess ?? this.zero?.value;
+    const known = this.values.get(name);
+    return known?.guess ?? known?.texts.at(-1);
   }
 
   positional(): readonly Arg[] | undefined {

@@ -70,6 +70,18 @@ export function readsInput(clause: SyntaxNode): boolean {
   return only?.type === 'Command' && only.name?.value === 'read';
 }
 
+/** True when each round of a loop leaves a command running and none waits: neither `wait` nor `sleep` stands in front. */
+export function leavesRunning(body: SyntaxNode): boolean {
+  if (body.type !== 'CompoundList') return false;
+  const waits = body.commands.some(
+    ({ background, command }) =>
+      !background &&
+      command.type === 'Command' &&
+      /^(wait|sleep|read)$/.test(command.name?.value ?? ''),
+  );
+  return !waits && body.commands.some((statement) => statement.background === true);
+}
+
 /** A function that calls itself in a pipe or in the background multiplies without end. */
 export function isForkBomb(name: string, body: SyntaxNode): boolean {
   const forksItself = (node: SyntaxNode, forks: boolean): boolean => {

@@ -14,8 +14,8 @@ import type { Assignment, Command, Script, SyntaxNode, Word } from './parse.ts';
 import { readRedirect } from './redirects.ts';
 import type { Session } from './scope.ts';
 import { variablesOf } from './variables.ts';
-import { isComputed, isForkBomb, readsInput, wordsOfTest } from './visit.ts';
-import { readParts, readText } from './words.ts';
+import { isComputed, isForkBomb, leavesRunning, readsInput, wordsOfTest } from './visit.ts';
+import { readParts, readText, readWord } from './words.ts';
 
 /** Judges shell source. No findings means read-only. */
 export function walkSource(source: string, session: Session, input: Input = NO_INPUT): Finding[] {
@@ -38,6 +38,9 @@ function tooMuch(source: string): string | undefined {
   const substitutions = source.match(/[$<>]\(|`/g)?.length ?? 0;
   return substitutions > MAX_SUBSTITUTIONS ? 'too many substitutions to look into' : undefined;
 }
+
+/** The likeliest text of a word. */
+const likely = (arg: Arg): string => arg.guess ?? arg.value;
 
 type Node<Type extends SyntaxNode['type']> = Extract<SyntaxNode, { type: Type }>;
 
@@ -161,6 +164,8 @@ class Walk extends Parts {
     const before = this.input;
     const overInput = readsInput(node.clause);
     if (!overInput) this.note(endless('a loop without a bound repeats'));
+    if (!overInput && leavesRunning(node.body))
+      this.note(destroys('fork bomb: a loop leaves commands running without waiting for any'));
     this.node(node.clause);
     if (overInput) this.input = { ...this.input, rest: true };
     this.node(node.body);
@@ -245,20 +250,28 @@ class Walk extends Parts {
     }
     this.remember(command);
     if (words.length > 0) this.combinations(words);
+    if (name === 'set') this.setsParameters(words);
     this.input = before;
     this.feeds = feeds;
+  }
+
+  /** `set -- rm -rf /srv; "$@"`: the words become the parameters. Such a script is never read-only; this is about danger. */
+  private setsParameters(words: readonly Word[]): void {
+    const args = words.flatMap((word) => readWord(word, this));
+    const from = args.findIndex((arg) => arg.value === '--');
+    if (from >= 0) this.parameters = args.slice(from + 1);
   }
 
   /** Remembers what is written to which file; what is written to where commands are kept for later is looked at. */
   private remember(command: Command): void {
     const files = command.redirects.flatMap((redirect) =>
       redirect.type === 'Redirect' && redirect.target && />/.test(redirect.operator)
-        ? [readText(redirect.target, this).value]
+        ? [likely(readText(redirect.target, this))]
         : [],
     );
     for (const file of files) {
-      const texts = literalsOf(command, this);
-      this.session.written.set(file, [...this.written(file), ...texts]);
+      const texts = [...literalsOf(command, this), ...this.input.texts];
+      this.write(file, texts);
       if (!LATER.test(file)) continue;
       const lines = texts.flatMap((text) => text.split('\n'));
       const bare = lines.map((line) =>
