@@ -1,4 +1,6 @@
 import type { DecryptedRoomEvent, OlmMachine } from '@matrix-org/matrix-sdk-crypto-wasm';
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { RoomId } from '../../core/ids.ts';
 import type { CryptoLibrary, Machine } from './machine.ts';
@@ -15,6 +17,13 @@ export const clearShape = z.strictObject({
   device: z.string().optional(),
   /** The device is one of the sender's own and its owner signed it: clients call that verified. */
   crossSigned: z.boolean(),
+  /**
+   * What it relates to, as the homeserver shows it, is what its sender encrypted: a relation stands in clear, and a homeserver
+   * could make a "yes" answer something else.
+   */
+  relation: z.boolean(),
+  /** SHA-256 of the ciphertext, hex: one that comes twice is a copy, whatever event it comes in. */
+  cipher: z.string(),
   /** It could be read only after it had been set aside. */
   late: z.literal(true).optional(),
 });
@@ -51,13 +60,15 @@ export async function unseal(
 ): Promise<Unsealed> {
   const sealed = sealedShape.safeParse(event);
   if (!sealed.success) return { kind: 'unreadable', why: 'it is no message that Matrix encrypted' };
+  const { 'm.relates_to': shown, ...inner } = sealed.data.content;
   await machine.use(async (olm, { UserId }) => olm.updateTrackedUsers([new UserId(sender)]));
   await settle();
   return machine.use(async (olm, library) => {
     let decrypted: DecryptedRoomEvent;
     try {
       decrypted = await olm.decryptRoomEvent(
-        JSON.stringify(event),
+        // Without the relation: the library would put the one that stands in clear among what was encrypted.
+        JSON.stringify({ ...sealed.data, content: inner }),
         new library.RoomId(roomId),
         new library.DecryptionSettings(library.TrustRequirement.Untrusted),
       );
@@ -71,12 +82,19 @@ export async function unseal(
       event: {
         v: 1,
         type,
-        content,
+        content: shown === undefined ? content : { ...content, 'm.relates_to': shown },
+        relation: isDeepStrictEqual(content['m.relates_to'], shown),
+        cipher: hashOf(inner.ciphertext),
         ...(device === undefined ? {} : { device }),
         crossSigned: await isCrossSigned(olm, library, sender, decrypted),
       },
     };
   });
+}
+
+// Of the bytes: base64 can be written in more than one way.
+function hashOf(ciphertext: string): string {
+  return createHash('sha256').update(Buffer.from(ciphertext, 'base64')).digest('hex');
 }
 
 function failureOf(

@@ -6,7 +6,8 @@ import { asId, type SessionId, type TurnId } from '../../core/ids.ts';
 import { lockSession } from '../../core/tasks/lock.ts';
 import { proposePlan } from '../../core/tasks/plan.ts';
 import { setGoing } from '../../core/tasks/reopen.ts';
-import type { HandlerContext } from './context.ts';
+import { answer, type HandlerContext } from './context.ts';
+import { distrustCard, distrustOf } from './trust.ts';
 import { giveWord } from './verdict.ts';
 import type { WordsOutcome } from './words.ts';
 
@@ -30,6 +31,12 @@ export async function assentToWords(
   if (plan === null) return 'for_agent';
   const words = ['plan', ...plan.steps.flatMap(({ title, detail }) => [title, detail ?? ''])];
   if (whichFit(intent.reference, [words.join(' ')]).length === 0) return 'for_agent';
+  const why = await distrustOf(context, sessionId, 'word');
+  if (why !== undefined) {
+    const asked = { verdict: 'approve', needsTyped: false, shortId: null } as const;
+    await answer(context, distrustCard(why, asked), turnId === undefined ? {} : { turnId });
+    return 'dealt_with';
+  }
   // A task without a goal ended with the answer that told the plan (T9); the word for it opens it again.
   await setGoing(unit, locked);
   const steps = plan.worded ? await proposePlan(unit, sessionId, plan.steps) : plan.steps;

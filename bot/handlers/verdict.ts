@@ -6,6 +6,7 @@ import { rich } from '../cards/rich.ts';
 import { isShown } from '../projector/shown.ts';
 import type { AtEvent } from '../outbox/enqueue.ts';
 import { answer, type HandlerContext } from './context.ts';
+import { distrustCard, distrustOf } from './trust.ts';
 
 /** An operator's word on one approval. */
 export interface Word {
@@ -30,6 +31,7 @@ export async function giveWord(
   replyTo?: AtEvent,
 ): Promise<void> {
   const { unit, event, operator, view } = context;
+  if (await refusesUntrusted(context, approval.id, word, replyTo)) return;
   const result = await decide(unit, {
     approvalId: asId<ApprovalId>(approval.id),
     operator,
@@ -78,4 +80,30 @@ export async function giveWord(
     case 'not_allowed':
       return answer(context, answerTo(rich`🚫 Not decided. ${result.why}`), place);
   }
+}
+
+/** Answers a word that cannot be trusted to be the operator's, or of now, on something that waits. Whether it was one. */
+async function refusesUntrusted(
+  context: HandlerContext,
+  approvalId: string,
+  word: Pick<Word, 'verdict' | 'means'>,
+  replyTo: AtEvent | undefined,
+): Promise<boolean> {
+  const { unit, event, operator } = context;
+  const approval = await unit.db.approval.findUnique({ where: { id: approvalId } });
+  if (approval?.status !== 'pending') return false;
+  const why = await distrustOf(context, approval.sessionId, word.means);
+  if (why === undefined) return false;
+  unit.audit({
+    actor: operator.userId,
+    action: 'approval.refused',
+    sessionId: approval.sessionId,
+    subject: approval.id,
+    data: { why, means: word.means, event: event.eventId },
+  });
+  await answer(context, distrustCard(why, { ...approval, verdict: word.verdict }), {
+    turnId: approval.turnId === null ? undefined : asId<TurnId>(approval.turnId),
+    to: replyTo,
+  });
+  return true;
 }

@@ -243,8 +243,8 @@ function inboxEvent(row: MatrixInbox, room: MatrixRoom): InboxEvent {
     sender: asId<UserId>(row.sender),
   };
   if (row.clear !== null) {
-    const { type, content, crossSigned, late } = clearShape.parse(row.clear);
-    const sealed = { crossSigned, late: late === true };
+    const { type, content, crossSigned, relation, late } = clearShape.parse(row.clear);
+    const sealed = { crossSigned, relation, late: late === true };
     // Only messages are taken from inside: everything else counts as the homeserver says it.
     return {
       ...known,

@@ -37,10 +37,17 @@ export async function openSealed(
 ): Promise<Opened> {
   const unsealed = await crypto.unseal(asId<RoomId>(row.roomId), row.sender, row.event);
   if (unsealed.kind === 'clear') {
-    const clear = unsealed.event as JsonInput;
+    const clear = unsealed.event;
+    if (await isCopy(database, row, clear)) {
+      await refuseCopy(database, row);
+      return 'dealt_with';
+    }
     return {
       row: await database.write(async ({ db }) =>
-        db.matrixInbox.update({ where: { eventId: row.eventId }, data: { clear } }),
+        db.matrixInbox.update({
+          where: { eventId: row.eventId },
+          data: { clear: clear as JsonInput },
+        }),
       ),
     };
   }
@@ -63,6 +70,33 @@ export async function openSealed(
     if (count > 0) await tell(unit, row, unsealed.kind === 'no_key' ? NO_KEY : UNREADABLE);
   });
   return 'dealt_with';
+}
+
+/** Whether what was encrypted has come before, in another event: its sender encrypts nothing to the same bytes twice. */
+async function isCopy(database: Database, row: MatrixInbox, clear: ClearEvent): Promise<boolean> {
+  const found = await database.read.$queryRaw<unknown[]>`
+    SELECT event_id FROM matrix_inbox WHERE clear->>'cipher' = ${clear.cipher} AND clear IS NOT NULL
+      AND event_id <> ${row.eventId} LIMIT 1`;
+  return found.length > 0;
+}
+
+async function refuseCopy(database: Database, row: MatrixInbox): Promise<void> {
+  log.error(
+    { eventId: row.eventId },
+    'a message came a second time in another event; it is ignored',
+  );
+  await database.write(async (unit) => {
+    await unit.db.matrixInbox.updateMany({
+      where: { eventId: row.eventId },
+      data: { state: 'failed', error: 'a copy of an earlier message', handledAt: new Date() },
+    });
+    unit.audit({
+      actor: row.sender,
+      action: 'message.copied',
+      subject: row.eventId,
+      data: { roomId: row.roomId },
+    });
+  });
 }
 
 async function restOfWait(database: Database, row: MatrixInbox): Promise<number> {
@@ -111,6 +145,10 @@ export async function retryUnread(
     const unsealed = await crypto.unseal(asId<RoomId>(row.roomId), row.sender, row.event);
     if (unsealed.kind !== 'clear') continue;
     const clear: ClearEvent = { ...unsealed.event, late: true };
+    if (await isCopy(database, row, clear)) {
+      await refuseCopy(database, row);
+      continue;
+    }
     const { count } = await database.write(async ({ db }) =>
       db.matrixInbox.updateMany({
         where: { eventId, state: 'unread' },

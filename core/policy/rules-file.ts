@@ -44,6 +44,7 @@ const rule = z.strictObject({
 
 const shape = z.strictObject({
   version: z.literal(1, 'this version of Nomos reads version 1'),
+  decisions: z.enum(['any', 'strict'], 'allowed: any, strict').default('any'),
   rules: z.array(rule).default([]),
 });
 
@@ -54,10 +55,12 @@ export type Rule = z.output<typeof rule>;
 export interface Rules {
   file: string;
   rules: readonly Rule[];
+  /** `strict`: in encrypted rooms only encrypted messages from the operators' own verified devices decide (A20). */
+  decisions: 'any' | 'strict';
 }
 
 /** No rules at all: what the classifier says stands. */
-export const NO_RULES: Rules = { file: '', rules: [] };
+export const NO_RULES: Rules = { file: '', rules: [], decisions: 'any' };
 
 /**
  * Reads the rules from a YAML file (`seeds/policy.yaml` describes the format). Throws `YamlFileError` with every problem:
@@ -73,7 +76,7 @@ export function parseRules(text: string, file: string, ontology: Ontology): Rule
 }
 
 function rulesFrom(source: YamlSource, ontology: Ontology): Rules {
-  const { rules } = source.check(shape);
+  const { rules, decisions } = source.check(shape);
   const names = new Set<string>();
   rules.forEach((given, index) => {
     const path = ['rules', index];
@@ -96,7 +99,7 @@ function rulesFrom(source: YamlSource, ontology: Ontology): Rules {
     }
   });
   source.throwIfWrong();
-  return { file: source.file, rules };
+  return { file: source.file, rules, decisions };
 }
 
 function demandsSomething(given: Rule): boolean {

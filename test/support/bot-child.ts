@@ -25,5 +25,6 @@ const bot = startBot({
   credentials: { accessToken: env('MATRIX_ACCESS_TOKEN') },
   operators: new Operators([{ userId: asId<UserId>(env('TEST_OPERATOR')), role: 'admin' }]),
   handler: () => echo,
+  encryption: 'auto',
 });
 await bot.ended;

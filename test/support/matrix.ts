@@ -39,6 +39,13 @@ const silent = {
 const loglevel = Object.assign(logger, { methodFactory: () => () => {}, log() {} });
 (loglevel as typeof loglevel & { rebuild(): void }).rebuild();
 
+/** Requests that do not leave, by what their URLs match. */
+type Withheld = Map<RegExp, Kept[]>;
+interface Kept {
+  input: string | URL | Request;
+  init: RequestInit | undefined;
+}
+
 /** A person with a Matrix client. */
 export class Person {
   readonly client: MatrixClient;
@@ -49,19 +56,18 @@ export class Person {
   #looked = new Set<() => void>();
 
   readonly #gone: AbortController;
-  /** Requests to the path that matches wait for it. */
-  readonly #brakes: Map<RegExp, Promise<void>>;
+  readonly #withheld: Withheld;
 
   private constructor(
     client: MatrixClient,
     userId: UserId,
     gone: AbortController,
-    brakes: Map<RegExp, Promise<void>>,
+    withheld: Withheld,
   ) {
     this.client = client;
     this.userId = userId;
     this.#gone = gone;
-    this.#brakes = brakes;
+    this.#withheld = withheld;
   }
 
   /**
@@ -75,7 +81,7 @@ export class Person {
   ): Promise<Person> {
     const { userId, accessToken, deviceId } = account;
     const gone = new AbortController();
-    const brakes = new Map<RegExp, Promise<void>>();
+    const withheld: Withheld = new Map();
     const client = createClient({
       baseUrl: url,
       userId,
@@ -84,9 +90,11 @@ export class Person {
       logger: silent,
       // The SDK leaves requests unhandled that end when it stops; those never end here.
       fetchFn: async (input, init) => {
-        const path = input instanceof Request ? input.url : String(input);
-        for (const [match, released] of brakes) {
-          if (match.test(path)) await released;
+        const url = input instanceof Request ? input.url : String(input);
+        const [, kept] = [...withheld].find(([match]) => match.test(url)) ?? [];
+        if (kept !== undefined) {
+          kept.push({ input, init });
+          return Response.json({ event_id: `$withheld-${crypto.randomUUID()}` });
         }
         return fetch(input, init).catch((error: unknown) => {
           if (gone.signal.aborted) return new Promise<never>(() => {});
@@ -94,7 +102,7 @@ export class Person {
         });
       },
     });
-    const person = new Person(client, asId<UserId>(userId), gone, brakes);
+    const person = new Person(client, asId<UserId>(userId), gone, withheld);
     if (options.encrypts === true) {
       await client.initRustCrypto({ useIndexedDB: false });
       client.on(MatrixEventEvent.Decrypted, (event) => person.#notice(event));
@@ -106,13 +114,19 @@ export class Person {
     return person;
   }
 
-  /** Holds back the client's requests whose URL matches, until the function that it gives is called. */
-  brake(match: RegExp): () => void {
-    const released = Promise.withResolvers<void>();
-    this.#brakes.set(match, released.promise);
-    return () => {
-      this.#brakes.delete(match);
-      released.resolve();
+  /**
+   * From now on the client's requests whose URL matches do not leave, and the client believes that they did. They leave when
+   * the function that it gives is called, with bodies that it may change.
+   */
+  withhold(match: RegExp): (change?: (body: object) => object) => Promise<void> {
+    const kept: Kept[] = [];
+    this.#withheld.set(match, kept);
+    return async (change = (body) => body) => {
+      this.#withheld.delete(match);
+      for (const { input, init } of kept) {
+        const body = JSON.stringify(change(JSON.parse(String(init?.body)) as object));
+        await fetch(input, { ...init, body });
+      }
     };
   }
 

@@ -1,14 +1,13 @@
 /** Encrypted rooms in tests: a chat with the bot as Element makes one, and files as a client opens them. */
 import { createDecipheriv, createHash } from 'node:crypto';
 import type { Person } from './matrix.ts';
-import type { NomosWorld } from './nomos-world.ts';
 
 /** An encrypted direct chat with the bot, once the bot is in it. */
-export async function encryptedChat(world: NomosWorld, person: Person): Promise<string> {
+export async function encryptedChat(person: Person, botUserId: string): Promise<string> {
   const roomId = await person.createRoom({
     preset: 'trusted_private_chat',
     is_direct: true,
-    invite: [world.bot.userId],
+    invite: [botUserId],
     initial_state: [
       {
         type: 'm.room.encryption',
@@ -18,9 +17,7 @@ export async function encryptedChat(world: NomosWorld, person: Person): Promise<
     ],
   });
   await person.until(
-    () =>
-      person.client.getRoom(roomId)?.getMember(world.bot.userId)?.membership === 'join' ||
-      undefined,
+    () => person.client.getRoom(roomId)?.getMember(botUserId)?.membership === 'join' || undefined,
     'the bot in the chat',
   );
   return roomId;
@@ -47,4 +44,18 @@ export async function openFile(homeserverUrl: string, file: EncryptedFile): Prom
     Buffer.from(file.iv, 'base64'),
   );
   return Buffer.concat([decipher.update(bytes), decipher.final()]).toString();
+}
+
+/** Which key a Megolm message was made with, and which of its messages it is: no two may be the same. */
+export function messageIndex(content: Record<string, unknown>): string {
+  const bytes = Buffer.from(String(content['ciphertext']), 'base64');
+  // A version, then the index under the tag 0x08 as a varint.
+  if (bytes[1] !== 0x08) throw new Error('This is no Megolm message.');
+  let index = 0;
+  for (let at = 2, shift = 0; ; at++, shift += 7) {
+    const byte = bytes[at] ?? 0;
+    index |= (byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  return `${String(content['session_id'])}/${index}`;
 }

@@ -32,13 +32,13 @@ export interface Stage {
 }
 
 /** Sets the stage: accounts and a database of its own, no bot yet. */
-export async function openStage(): Promise<Stage> {
+export async function openStage(options: { encrypts?: boolean } = {}): Promise<Stage> {
   const homeserver = await testHomeserver();
   const databaseUrl = await freshDatabase();
   const database = await Database.connect(databaseUrl, { connections: 6 });
   const feed = await EventFeed.open(database);
   const bot = await homeserver.newUser('bot');
-  const operator = await Person.open(homeserver.url, await homeserver.newUser('ann'));
+  const operator = await Person.open(homeserver.url, await homeserver.newUser('ann'), options);
   const people = [operator];
   const bots: RunningBot[] = [];
   return {
