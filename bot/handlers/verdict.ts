@@ -3,7 +3,7 @@ import type { Approval, DecisionMeans } from '../../core/db/rows.ts';
 import { asId, type ApprovalId, type TurnId } from '../../core/ids.ts';
 import { alreadyDecided, answerTo, voteCounted } from '../cards/replies.ts';
 import { rich } from '../cards/rich.ts';
-import { isShown } from '../projector/shown.ts';
+import { isShown, showAgain } from '../projector/shown.ts';
 import type { AtEvent } from '../outbox/enqueue.ts';
 import { answer, type HandlerContext } from './context.ts';
 import { distrustCard, distrustOf } from './trust.ts';
@@ -73,7 +73,9 @@ export async function giveWord(
       return answer(
         context,
         answerTo(
-          rich`⏳ Not decided: all that it covers has not reached this room yet. Decide when its card, and the file that belongs to it, are here.`,
+          (await showAgain(unit, asId<ApprovalId>(approval.id)))
+            ? rich`⏳ Not decided: its card, or the file that belongs to it, could not be sent here. It is sent once more now; decide when it is here.`
+            : rich`⏳ Not decided: all that it covers has not reached this room yet. Decide when its card, and the file that belongs to it, are here.`,
         ),
         place,
       );

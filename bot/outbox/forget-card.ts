@@ -25,6 +25,14 @@ export async function renameCard(unit: Unit, from: string, to: string): Promise<
     WHERE card_key = ${from} AND (kind = 'react' OR (kind = 'edit' AND state = 'pending'))`);
 }
 
+/** Forgets those of these cards and files that were given up, so that the next drawing sends them anew. Returns how many. */
+export async function forgetGivenUp(unit: Unit, cardKeys: readonly string[]): Promise<number> {
+  return unit.db.$executeRaw(sql`
+    DELETE FROM matrix_cards c WHERE c.card_key = ANY(${[...cardKeys]}) AND c.event_id IS NULL
+      AND EXISTS (SELECT FROM matrix_outbox o WHERE o.card_key = c.card_key AND o.kind IN ('send', 'upload') AND o.state = 'failed')
+      AND NOT EXISTS (SELECT FROM matrix_outbox o WHERE o.card_key = c.card_key AND o.kind IN ('send', 'upload') AND o.state = 'pending')`);
+}
+
 /** The card whose event this was once, before it was removed; null if the bot never sent a card with it in these lanes. */
 export async function formerCard(
   unit: Unit,

@@ -1,5 +1,6 @@
 import type { Database } from '../../core/db/database.ts';
 import type { MatrixOutbox } from '../../core/db/rows.ts';
+import { tellNotSaid } from './room-trouble.ts';
 import type { WaitingRow } from './select.ts';
 
 /** Rows looked at per lane: enough to find an urgent one behind the edits of a lane's cards. */
@@ -108,7 +109,7 @@ export async function postponeRow(
   );
 }
 
-/** Gives a row up, and says so in the audit log. */
+/** Gives a row up, and says so in the audit log, and in the lobby where people would miss it. */
 export async function failRow(database: Database, row: MatrixOutbox, error: string): Promise<void> {
   await database.write(async (unit) => {
     const failed = await unit.db.matrixOutbox.updateMany({
@@ -122,5 +123,6 @@ export async function failRow(database: Database, row: MatrixOutbox, error: stri
       subject: row.txnId,
       data: { lane: row.lane, kind: row.kind, cardKey: row.cardKey, error },
     });
+    await tellNotSaid(unit, row, error);
   });
 }

@@ -13,7 +13,7 @@ import {
   unclaimRow,
 } from './queue.ts';
 import { UnsendableError } from './resolve.ts';
-import { tellRoomTrouble } from './room-trouble.ts';
+import { tellNotSaid, tellRoomTrouble } from './room-trouble.ts';
 import { chooseInLane } from './select.ts';
 
 /** Lanes sent side by side. */
@@ -167,6 +167,10 @@ export class Sender {
     if (failure.kind === 'permanent' || this.#isPoison(claimed, error)) {
       await this.#giveUp(claimed, failure.text);
       return;
+    }
+    // Nothing may be going out besides: the word in the lobby is also what shows whether the homeserver takes others.
+    if (row.attempts === MAX_SERVER_ERRORS && isServerError(error)) {
+      await database.write((unit) => tellNotSaid(unit, row, failure.text));
     }
     await this.#postpone(claimed, failure);
   }

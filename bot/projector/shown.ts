@@ -1,5 +1,6 @@
-import type { Reader } from '../../core/db/database.ts';
+import type { Reader, Unit } from '../../core/db/database.ts';
 import type { ApprovalId } from '../../core/ids.ts';
+import { forgetGivenUp } from '../outbox/forget-card.ts';
 import { cardKey } from './keys.ts';
 
 /**
@@ -7,27 +8,45 @@ import { cardKey } from './keys.ts';
  * show everything. What is still on its way, was given up or was removed has not been shown.
  */
 export async function isShown(db: Reader, approvalId: ApprovalId): Promise<boolean> {
-  const approval = await db.approval.findUnique({
-    where: { id: approvalId },
-    select: { kind: true, executions: { select: { id: true, batchId: true } } },
-  });
-  if (approval === null) return false;
-  const keys = new Set(
-    approval.kind === 'plan'
-      ? [cardKey.plan(approvalId)]
-      : approval.executions.map((execution) => cardKey.execution(execution)),
-  );
+  const keys = await keysOf(db, approvalId);
+  if (keys.length === 0) return false;
   const cards = await db.matrixCard.findMany({
-    where: {
-      cardKey: {
-        in: [...keys].flatMap((key) => [key, cardKey.commandFile(key), cardKey.previewFile(key)]),
-      },
-    },
+    where: { cardKey: { in: keys.flatMap(withFiles) } },
     select: { cardKey: true, eventId: true },
   });
   const delivered = cards.filter(({ eventId }) => eventId !== null);
   return (
     delivered.length === cards.length &&
-    [...keys].every((key) => delivered.some((card) => card.cardKey === key))
+    keys.every((key) => delivered.some((card) => card.cardKey === key))
   );
+}
+
+/**
+ * Has what was given up of an approval's card and files sent once more: it could never be decided on otherwise. Returns whether
+ * there was anything.
+ */
+export async function showAgain(unit: Unit, approvalId: ApprovalId): Promise<boolean> {
+  const keys = await keysOf(unit.db, approvalId);
+  if ((await forgetGivenUp(unit, keys.flatMap(withFiles))) === 0) return false;
+  const { sessionId } = await unit.db.approval.findUniqueOrThrow({
+    where: { id: approvalId },
+    select: { sessionId: true },
+  });
+  unit.emit({ type: 'approval.requested', sessionId, refId: approvalId, data: { again: true } });
+  return true;
+}
+
+/** The keys of the cards that an approval stands on; none if there is no such approval. */
+async function keysOf(db: Reader, approvalId: ApprovalId): Promise<string[]> {
+  const approval = await db.approval.findUnique({
+    where: { id: approvalId },
+    select: { kind: true, executions: { select: { id: true, batchId: true } } },
+  });
+  if (approval === null) return [];
+  if (approval.kind === 'plan') return [cardKey.plan(approvalId)];
+  return [...new Set(approval.executions.map((execution) => cardKey.execution(execution)))];
+}
+
+function withFiles(key: string): string[] {
+  return [key, cardKey.commandFile(key), cardKey.previewFile(key)];
 }

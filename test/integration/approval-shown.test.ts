@@ -68,6 +68,27 @@ describe('in the room', () => {
     expect((await held.approval()).status).toBe('approved');
   });
 
+  it('A16, R12: a card, or its file, that was given up is sent once more when somebody decides, and can be decided on then', async () => {
+    const task = await openRoomTask(world);
+    const held = await askFor(world, task, `echo ${'x'.repeat(3000)} > /srv/long`, {
+      unseen: true,
+    });
+    while (await world.projector?.step());
+    // The homeserver refuses both, and so what hangs on them.
+    await world.database.read.matrixOutbox.updateMany({
+      where: { state: 'pending', kind: { in: ['send', 'upload', 'react'] } },
+      data: { state: 'failed' },
+    });
+    await world.say(task.roomId, 'yes', { thread: task.root });
+    expect((await held.approval()).status).toBe('pending');
+    expect(world.lastAnswer().body).toContain('could not be sent here. It is sent once more now');
+    const file = world.card(cardKey.commandFile(`execution:${held.id}`));
+    expect(file.file?.text).toContain('x'.repeat(3000));
+    expect(held.card.reactions).toEqual(['✅', '❌']);
+    await world.tap(task.roomId, held.card.eventId, '✅');
+    expect((await held.approval()).status).toBe('approved');
+  });
+
   it('X9, A16: a secret in a command is not shown, the card says so, and the approval binds the real bytes', async () => {
     const task = await openRoomTask(world);
     const command = `curl -s -X POST -u deploy:${SECRET} https://app.example.org/restart`;

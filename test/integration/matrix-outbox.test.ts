@@ -12,6 +12,7 @@ import {
 import { markSent } from '../../bot/outbox/mark.ts';
 import type { MessageContent } from '../../bot/outbox/relations.ts';
 import { type MatrixEventId, type RoomId, asId } from '../../core/ids.ts';
+import { openTask } from '../../core/tasks/open.ts';
 import { HomeserverProxy } from '../support/matrix-proxy.ts';
 import type { RawEvent } from '../support/matrix.ts';
 import { type Stage, openStage, runUntilKilled } from '../support/test-bot.ts';
@@ -176,6 +177,30 @@ describe('what the bot says', () => {
       where: { action: 'outbox.failed' },
     });
     expect(audit?.subject).toBe(row?.txnId);
+  });
+
+  test('R12, C7: what cannot be said in a task’s room is told in the lobby, once', async () => {
+    const { sessionId } = await stage.write((unit) =>
+      openTask(unit, { by: stage.operator.userId, text: 'look', origin: { kind: 'api' } }),
+    );
+    const room = asId<RoomId>('!elsewhere:test');
+    await stage.database.read.session.update({
+      where: { id: sessionId },
+      data: { roomId: room, title: 'Disks' },
+    });
+    for (const body of ['one', 'two']) {
+      await stage.write((unit) =>
+        sendMessage(unit, { to: { session: sessionId }, message: text(body) }),
+      );
+    }
+    // The bot is in no such room: the homeserver refuses both.
+    stage.start();
+    await outboxEmpty();
+    const errors = await stage.database.read.event.findMany({ where: { type: 'error.raised' } });
+    expect(errors.map(({ data }) => data)).toEqual([
+      expect.objectContaining({ code: 'not_said', message: expect.stringContaining('(Disks)') }),
+    ]);
+    expect(errors[0]?.sessionId).toBeNull();
   });
 
   test('R10: a limit holds everything up for its time, then what a person needs goes first', async () => {
