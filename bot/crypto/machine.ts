@@ -3,7 +3,7 @@ import type { Database } from '../../core/db/database.ts';
 import { NomosError, errorText } from '../../core/errors.ts';
 import { log } from '../../core/log.ts';
 import { type KeptDatabase, openKeptDatabase } from './indexed-db.ts';
-import { CryptoStore, type DeviceOwner } from './store.ts';
+import { CryptoStore, type DeviceOwner, StoreTakenError } from './store.ts';
 
 /** The crypto library, once it is loaded. */
 export type CryptoLibrary = typeof Library;
@@ -41,6 +41,7 @@ export class Machine {
   readonly #hooks: MachineHooks;
   #loading: Promise<Loaded> | undefined;
   #closed = false;
+  #taken: StoreTakenError | undefined;
 
   constructor(database: Database, owner: DeviceOwner, hooks: MachineHooks) {
     this.#owner = owner;
@@ -58,9 +59,13 @@ export class Machine {
     return this.#loading !== undefined;
   }
 
-  /** Uses the machine. Throws `CryptoNotKeptError` when what it did could not be kept. */
+  /**
+   * Uses the machine. Throws `CryptoNotKeptError` when what it did could not be kept, and from then on `StoreTakenError` when
+   * another process has loaded the keys.
+   */
   async use<T>(work: (machine: OlmMachine, library: CryptoLibrary) => Promise<T>): Promise<T> {
     if (this.#closed) throw new Error('The crypto machine was closed.');
+    if (this.#taken !== undefined) throw this.#taken;
     this.#loading ??= this.#load();
     const loading = this.#loading;
     let loaded: Loaded;
@@ -75,6 +80,12 @@ export class Machine {
       return await work(machine, library);
     } catch (error) {
       if (kept.failure === undefined) throw error;
+      if (kept.failure instanceof StoreTakenError) {
+        // Loading the keys again would take them back from whoever has the lock now.
+        this.#taken = kept.failure;
+        drop(loaded);
+        throw kept.failure;
+      }
       if (this.#loading === loading) {
         this.#loading = undefined;
         log.error({ error: errorText(kept.failure) }, 'keys were not kept; loading them again');

@@ -11,6 +11,7 @@ import {
   syncKey,
 } from '../inbox/store.ts';
 import type { RoomCrypto } from '../crypto/crypto.ts';
+import { StoreTakenError } from '../crypto/store.ts';
 import { roomStateShape } from '../rooms/room-state.ts';
 import type { NomosClient } from './client.ts';
 import {
@@ -115,6 +116,8 @@ async function poll(
 }
 
 function passes(error: unknown): boolean {
+  // Whoever has the keys now is the bot: this term is over.
+  if (error instanceof StoreTakenError) return false;
   return sortFailure(error).kind !== 'token' && sortFailure(error).kind !== 'permanent';
 }
 

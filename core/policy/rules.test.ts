@@ -145,3 +145,12 @@ test('P6: the policy that is shipped is valid', () => {
     'wide blast radius',
   ]);
 });
+
+test('A20: decisions are strict where the file says so, and anything else is told with its line', () => {
+  const read = (text: string) => parseRules(text, 'policy.yaml', ontology);
+  expect(read('version: 1\n').decisions).toBe('any');
+  expect(read('version: 1\ndecisions: strict\n').decisions).toBe('strict');
+  expect(() => read('version: 1\ndecisions: careful\n')).toThrow(
+    /policy\.yaml:2:\d+: .*allowed: any, strict.*"careful"/,
+  );
+});

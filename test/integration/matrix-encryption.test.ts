@@ -2,6 +2,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { InboxHandler } from '../../bot/inbox/types.ts';
 import { armFault, disarmFaults } from '../../core/faults.ts';
 import { putCard, sendMessage } from '../../bot/outbox/enqueue.ts';
+import { CryptoStore, StoreTakenError } from '../../bot/crypto/store.ts';
+import { type UserId, asId } from '../../core/ids.ts';
 import type { RawEvent } from '../support/matrix.ts';
 import { encryptedChat, messageIndex } from '../support/secret-chat.ts';
 import { openStage, runUntilKilled, type Stage } from '../support/test-bot.ts';
@@ -150,6 +152,24 @@ test('a device whose keys are lost here and known on the homeserver is told, and
   expect(told?.data).toMatchObject({ code: 'device_keys_lost' });
   const clear = (await sealedBy(chat)).filter(({ type }) => type === 'm.room.message');
   expect(clear).toHaveLength(1);
+});
+
+test('Z9: who loaded the keys of a device before another did cannot write them any more', async () => {
+  const owner = { userId: asId<UserId>(stage.bot.userId), deviceId: 'DEVICE' };
+  const [before, after] = [
+    new CryptoStore(stage.database, owner),
+    new CryptoStore(stage.database, owner),
+  ];
+  const row = { store: 'core', key: '"a"', value: '1' };
+  await before.begin({ v: 1, version: 1, stores: { core: [] } });
+  await before.keep([row]);
+  expect((await after.load())?.rows).toEqual([row]);
+  await expect(before.keep([{ ...row, value: '2' }])).rejects.toThrow(StoreTakenError);
+  await after.keep([
+    { store: 'core', key: '"b"', value: '3' },
+    { ...row, value: null },
+  ]);
+  expect((await after.load())?.rows).toEqual([{ store: 'core', key: '"b"', value: '3' }]);
 });
 
 test('without encrypted rooms the library is not loaded again at the next start', async () => {

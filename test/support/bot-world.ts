@@ -3,7 +3,7 @@
  * that marks what the bot wants to say as sent. Tests read what then stands in the rooms.
  */
 import type { Projector } from '../../bot/projector/projector.ts';
-import type { InboxHandler, InboxEvent, KnownRoom } from '../../bot/inbox/types.ts';
+import type { InboxHandler, InboxEvent, KnownRoom, Sealed } from '../../bot/inbox/types.ts';
 import { markSent } from '../../bot/outbox/mark.ts';
 import { rowContent } from '../../bot/outbox/rows.ts';
 import { Database, type Unit } from '../../core/db/database.ts';
@@ -129,6 +129,7 @@ export class BotWorld {
       thread?: string;
       replyTo?: string;
       content?: Record<string, unknown>;
+      sealed?: Sealed;
     } = {},
   ): Promise<MatrixEventId> {
     const relation =
@@ -154,6 +155,8 @@ export class BotWorld {
         ...options.content,
       },
       options.by,
+      null,
+      options.sealed ?? null,
     );
   }
 
@@ -177,6 +180,7 @@ export class BotWorld {
     content: Record<string, unknown>,
     by: UserId = ANN,
     redacts: MatrixEventId | null = null,
+    sealed: Sealed | null = null,
   ): Promise<MatrixEventId> {
     const eventId = asId<MatrixEventId>(`$op${++this.#events}`);
     await this.database.write(async (unit) => {
@@ -197,7 +201,7 @@ export class BotWorld {
         type,
         content,
         redacts,
-        sealed: null,
+        sealed,
       };
       await this.handler?.(unit, event);
     });
@@ -211,7 +215,7 @@ export class BotWorld {
       roomId,
       kind: row.kind as KnownRoom['kind'],
       sessionId: row.sessionId === null ? null : asId<SessionId>(row.sessionId),
-      encrypted: false,
+      encrypted: row.encrypted,
     };
   }
 

@@ -124,7 +124,8 @@ export class Person {
     return async (change = (body) => body) => {
       this.#withheld.delete(match);
       for (const { input, init } of kept) {
-        const body = JSON.stringify(change(JSON.parse(String(init?.body)) as object));
+        const before = typeof init?.body === 'string' ? init.body : '{}';
+        const body = JSON.stringify(change(JSON.parse(before) as object));
         await fetch(input, { ...init, body });
       }
     };
