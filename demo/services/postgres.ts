@@ -32,6 +32,8 @@ export interface PostgresOptions {
    * Default false.
    */
   readonly fast?: boolean;
+  /** For tests: further variables of its environment. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 /** A running embedded PostgreSQL 18. */
@@ -75,7 +77,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
       command: home.programs.postgres,
       args: ['-D', dataDir, ...settings(port, options.fast === true)],
       cwd: home.folder,
-      env: serviceEnvironment(),
+      env: serviceEnvironment(options.env),
       user: home.user,
       // A fast shutdown: connections are closed, what was committed is on disk.
       stopSignal: 'SIGINT',

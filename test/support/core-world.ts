@@ -48,8 +48,9 @@ export class CoreWorld implements AsyncDisposable {
     this.database = database;
   }
 
-  static async open(): Promise<CoreWorld> {
-    const url = await freshDatabase();
+  /** `url`: a migrated database of the caller's. Default a fresh one. */
+  static async open(given?: string): Promise<CoreWorld> {
+    const url = given ?? (await freshDatabase());
     const database = await Database.connect(url, { connections: 8 });
     const ontology = loadOntology('seeds/ontology.yaml');
     await loadGraph(database, ontology, parseInventory(FLEET, 'fleet.yaml', ontology));

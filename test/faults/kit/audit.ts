@@ -20,12 +20,12 @@ export async function audit(world: FaultWorld, operator: OperatorAtWork): Promis
   return [
     ...strangers(executions, starts),
     ...startedOnce(starts),
-    ...truthful(executions, starts, ends),
-    ...(await allowed(database)),
+    ...truthful(world, executions, starts, ends),
+    ...(await allowed(world)),
     ...(await decidedOnce(database)),
     ...(await messagesWorkedOn(database, operator)),
     ...(await atRest(database)),
-    ...(await wokenOnce(database, executions)),
+    ...(await wokenOnce(world, executions)),
     ...(await auditRooms(world, operator)),
     ...(await chain(database)),
   ];
@@ -52,6 +52,7 @@ function startedOnce(starts: Map<string, HostLine[]>): string[] {
 
 /** R6: what the row says of an end is what the host saw. */
 function truthful(
+  world: FaultWorld,
   executions: readonly Execution[],
   starts: Map<string, HostLine[]>,
   ends: Map<string, HostLine[]>,
@@ -89,6 +90,7 @@ function truthful(
     }
     const row = starts.get(one.id)?.[0];
     // A host's clock is the machine's own here, so the row's start cannot be later than the command's.
+    if (world.clockMoved) continue;
     if (row !== undefined && one.startedAt !== null && row.atMs < one.startedAt.getTime() - 50)
       tell(`began ${one.startedAt.getTime() - row.atMs} ms before it was claimed`);
   }
@@ -96,7 +98,7 @@ function truthful(
 }
 
 /** R1, R14: each change that was claimed had its permission on record before, and that permission was good for it then. */
-async function allowed(database: Database): Promise<string[]> {
+async function allowed({ database, clockMoved }: FaultWorld): Promise<string[]> {
   const rows = await database.read.$queryRaw<Array<{ short_id: string; why: string }>>`
     SELECT e.short_id, CASE
         WHEN e.allowed_by IS NULL THEN 'nothing allowed it'
@@ -107,7 +109,8 @@ async function allowed(database: Database): Promise<string[]> {
         WHEN e.allowed_by = 'grant' AND g.session_id IS DISTINCT FROM e.session_id THEN 'its grant is another task''s'
         WHEN e.allowed_by = 'grant' AND e.risk = 'destructive' AND g.entity_id IS DISTINCT FROM e.entity_id THEN 'its grant is for another target'
         WHEN e.allowed_by = 'grant' AND e.risk <> 'destructive' AND g.kind <> 'task' THEN 'its grant is of the wrong kind'
-        WHEN e.allowed_by = 'grant' AND (g.expires_at < e.started_at OR g.closed_at < e.started_at - interval '100 milliseconds') THEN 'its grant had ended'
+        WHEN e.allowed_by = 'grant' AND ended.id IS NOT NULL THEN 'its grant''s end is in the audit log before its start'
+        WHEN e.allowed_by = 'grant' AND NOT ${clockMoved} AND (g.expires_at < e.started_at OR g.closed_at < e.started_at - interval '100 milliseconds') THEN 'its grant had ended'
         WHEN e.allowed_by = 'grant' AND opened.id IS NULL THEN 'its grant''s opening is not in the audit log before its start'
         ELSE 'fine' END AS why
     FROM executions e
@@ -117,6 +120,8 @@ async function allowed(database: Database): Promise<string[]> {
     LEFT JOIN grants g ON g.id = e.grant_id
     LEFT JOIN LATERAL (SELECT id FROM audit_log o WHERE o.subject = g.id::text
       AND o.action IN ('grant.opened', 'grant.reopened') AND o.id < started.id LIMIT 1) opened ON true
+    LEFT JOIN LATERAL (SELECT id FROM audit_log o WHERE o.subject = g.id::text
+      AND o.action IN ('grant.closed', 'grant.ended') AND o.id < started.id LIMIT 1) ended ON true
     WHERE e.risk <> 'read_only'`;
   return rows
     .filter(({ why }) => why !== 'fine')
@@ -205,7 +210,10 @@ async function atRest(database: Database): Promise<string[]> {
 }
 
 /** R7: the agent heard of each end exactly once, or nobody was to be woken. */
-async function wokenOnce(database: Database, executions: readonly Execution[]): Promise<string[]> {
+async function wokenOnce(
+  { database, clockMoved }: FaultWorld,
+  executions: readonly Execution[],
+): Promise<string[]> {
   const wrong: string[] = [];
   const heard = await deliveriesOf(database);
   const sessions = new Map(
@@ -233,6 +241,7 @@ async function wokenOnce(database: Database, executions: readonly Execution[]): 
     if (times > 0) wrong.push(`R7: ${name} was to wake nobody, yet the agent heard of it`);
     const taskEnd = sessions.get(one.sessionId ?? '');
     const early = one.endedAt !== null && taskEnd != null && one.endedAt < taskEnd;
+    if (clockMoved) continue;
     if (early && !stopped.has(one.passId ?? '') && one.status !== 'cancelled')
       wrong.push(`R7: ${name} ended before its task did, and the agent never heard of it`);
   }

@@ -58,6 +58,9 @@ export function chooseFault(random: Random, world: FaultWorld): Fault {
     [12, 'cut ssh'],
     [5, 'crash sshd'],
     [4, 'terminate'],
+    [victim.setClock === undefined ? 0 : 8, 'move clock'],
+    // Of all worlds of the run, so that only a run with one world asks for it.
+    [world.services.clock === undefined || !world.movesClock ? 0 : 6, 'move database clock'],
     [rooms ? 24 : 0, 'homeserver'],
   ] as const);
   switch (kind) {
@@ -123,6 +126,26 @@ export function chooseFault(random: Random, world: FaultWorld): Fault {
       };
     case 'terminate':
       return { name: `end ${victim.name} in good order`, inject: () => endInOrder(world, victim) };
+    case 'move clock': {
+      const hours = random.pick([1, -1, 0]);
+      return {
+        name: `the clock of ${victim.name} is off by ${hours} h`,
+        async inject() {
+          victim.setClock?.(hours * 3_600);
+          world.clockMoved = true;
+        },
+      };
+    }
+    case 'move database clock': {
+      const hours = random.pick([1, -1, 0]);
+      return {
+        name: `the clock of the database is off by ${hours} h`,
+        async inject() {
+          world.services.clock?.set(hours * 3_600);
+          world.clockMoved = true;
+        },
+      };
+    }
     case 'homeserver':
       return homeserverTrouble(random);
   }

@@ -1,6 +1,6 @@
 /**
  * Long runs: `npm run faults -- --rounds N --seed S [--kind light|process|matrix] [--workers 1|2]
- * [--worlds 1] [--world-rounds 50] [--steps read,change,…]`. Prints one line for each
+ * [--clock] [--worlds 1] [--world-rounds 50] [--steps read,change,…]`. Prints one line for each
  * round, and everything about a round in which something was wrong. Ends with 1 if there was any.
  */
 import { parseArgs } from 'node:util';
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     workers: { type: 'string', default: '1' },
     'world-rounds': { type: 'string', default: '50' },
     steps: { type: 'string' },
+    clock: { type: 'boolean', default: false },
   },
 });
 
@@ -28,6 +29,7 @@ const failed = await runFaults({
   worlds: Number(values.worlds),
   workers: Number(values.workers),
   worldRounds: Number(values['world-rounds']),
+  movesClock: values.clock,
   ...(values.steps === undefined ? {} : { steps: values.steps.split(',') }),
   say: (line) => process.stdout.write(`${line}\n`),
 });

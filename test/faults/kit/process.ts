@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { FakeClock, findFaketime } from '../../support/fake-clock.ts';
 
 const MAIN = fileURLToPath(new URL('../../../core/main.ts', import.meta.url));
 const LOG_KEPT = 400_000;
@@ -29,6 +31,8 @@ export interface Worker {
   readonly history: string;
   /** Where its API listens, while it is up and has one. */
   readonly apiUrl: string | undefined;
+  /** Lets its clock be wrong by so many seconds. Undefined where that cannot be. */
+  readonly setClock: ((offBySeconds: number) => void) | undefined;
   /** Sends a signal. False when it does not run. */
   signal(signal: NodeJS.Signals): boolean;
   /** Ends it by a signal and waits for its end. */
@@ -44,13 +48,19 @@ export class NomosProcess implements Worker {
   #child: ChildProcess | undefined;
   #log = '';
   #ended: Promise<ProcessEnd> = Promise.resolve({ code: 0, signal: null });
+  readonly setClock: Worker['setClock'];
   starts = 0;
   history = '';
 
   constructor(options: { name: string; roles: string; env: NodeJS.ProcessEnv; cwd: string }) {
     this.name = options.name;
     this.roles = options.roles;
-    this.#env = options.env;
+    const clock =
+      findFaketime() === undefined
+        ? undefined
+        : new FakeClock(path.join(options.cwd, `clock-${options.name}`));
+    this.setClock = clock && ((offBySeconds) => clock.set(offBySeconds));
+    this.#env = { ...options.env, ...clock?.env };
     this.#cwd = options.cwd;
   }
 

@@ -1,5 +1,6 @@
 import { setLease } from '../../../core/leases.ts';
 import { setLimits, DEFAULT_LIMITS } from '../../../core/limits.ts';
+import { findFaketime } from '../../support/fake-clock.ts';
 import { BOT_KILL_POINTS, KILL_POINTS } from './faults.ts';
 import { STEP_KINDS, type StepKind } from './model.ts';
 import { OperatorAtWork } from './people.ts';
@@ -23,6 +24,8 @@ export interface FaultRun {
   workers: number;
   /** Worlds side by side, on the same PostgreSQL and Valkey: while one recovers another works. */
   worlds: number;
+  /** Whether the clock of the database is moved by an hour now and then; wants libfaketime and one world at a time. */
+  movesClock?: boolean;
   /** After so many rounds a world is ended and a new one made, so that the audit stays quick. */
   worldRounds: number;
   /** What tasks may do; everything by default. */
@@ -36,6 +39,10 @@ export async function runFaults(run: FaultRun): Promise<number> {
   setLease(LEASE_MS);
   armLightWorkers([...KILL_POINTS, ...BOT_KILL_POINTS].map(([point]) => point));
   const { rounds, seed, kind, workers, worlds } = run;
+  if (findFaketime() === undefined)
+    run.say(
+      'libfaketime is not installed: clocks are not moved (Debian: apt-get install libfaketime)',
+    );
   run.say(`seed ${seed}, ${rounds} rounds, ${kind}, ${worlds} world(s) of ${workers} worker(s)`);
   const since = performance.now();
   const tally = new Tally(run);
@@ -76,6 +83,7 @@ async function oneAfterAnother(
       matrix: run.kind === 'matrix',
       light: run.kind === 'light',
       workers: run.workers,
+      movesClock: run.movesClock === true && run.worlds === 1,
     });
     const operator = new OperatorAtWork(world, new Random(seed));
     operator.start();

@@ -7,6 +7,7 @@ import { removeDatabaseHome } from '../../../demo/services/postgres-home.ts';
 import { startPostgres, type EmbeddedPostgres } from '../../../demo/services/postgres.ts';
 import { Supervisor } from '../../../demo/services/supervisor.ts';
 import { startSynapse, type EmbeddedSynapse } from '../../../demo/services/synapse.ts';
+import { FakeClock, findFaketime } from '../../support/fake-clock.ts';
 import { startValkey, type EmbeddedValkey } from '../../../demo/services/valkey.ts';
 import { ensurePython } from '../../../scripts/lib/python.mjs';
 
@@ -18,6 +19,8 @@ const home = fileURLToPath(new URL('../../../.nomos', import.meta.url));
  */
 export class HurtServices {
   readonly dir: string;
+  /** The clock of PostgreSQL; undefined where libfaketime is not installed. */
+  readonly clock: FakeClock | undefined;
   readonly #supervisor: Supervisor;
   readonly #pythonDir: string;
   readonly #python: string;
@@ -27,6 +30,7 @@ export class HurtServices {
 
   private constructor(parts: {
     dir: string;
+    clock: FakeClock | undefined;
     supervisor: Supervisor;
     pythonDir: string;
     python: string;
@@ -34,6 +38,7 @@ export class HurtServices {
     valkey: EmbeddedValkey;
   }) {
     this.dir = parts.dir;
+    this.clock = parts.clock;
     this.#supervisor = parts.supervisor;
     this.#pythonDir = parts.pythonDir;
     this.#python = parts.python;
@@ -50,11 +55,13 @@ export class HurtServices {
       home,
       onProgress: (text) => process.stderr.write(`Python packages: ${text}\n`),
     });
+    const clock =
+      findFaketime() === undefined ? undefined : new FakeClock(path.join(dir, 'clock-postgres'));
     const [postgres, valkey] = await Promise.all([
-      startPostgres({ supervisor, stateDir: dir }),
+      startPostgres({ supervisor, stateDir: dir, ...(clock && { env: clock.env }) }),
       startValkey({ supervisor, stateDir: dir, pythonDir, fast: true }),
     ]);
-    return new HurtServices({ dir, supervisor, pythonDir, python, postgres, valkey });
+    return new HurtServices({ dir, clock, supervisor, pythonDir, python, postgres, valkey });
   }
 
   get redisUrl(): string {
@@ -101,6 +108,7 @@ export class HurtServices {
       supervisor: this.#supervisor,
       stateDir: this.dir,
       port,
+      ...(this.clock && { env: this.clock.env }),
     });
   }
 

@@ -89,6 +89,8 @@ export class LightWorker implements Worker {
 
   readonly history = '';
   readonly apiUrl = undefined;
+  /** Its clock is that of the kit. */
+  readonly setClock = undefined;
 
   signal(signal: NodeJS.Signals): boolean {
     const life = this.#life;

@@ -34,6 +34,8 @@ export interface WorldOptions {
   matrix: boolean;
   /** What has the jobs role: 1 or 2. */
   workers: number;
+  /** Whether the database's clock is moved: it is that of all worlds on these services. */
+  movesClock: boolean;
   /** Workers inside this process instead of processes of their own; not with a homeserver. */
   light: boolean;
 }
@@ -73,6 +75,9 @@ export class FaultWorld {
   readonly apiToken: string;
   /** What went wrong outside of rounds: a process that ended by itself. */
   readonly oddities: string[] = [];
+  readonly movesClock: boolean;
+  /** Since then times of before and after cannot be compared. */
+  clockMoved = false;
   readonly #dir: string;
   readonly #armed: string[] = [];
   /** The fault point at which each process will end itself, while that is still to come. */
@@ -91,6 +96,7 @@ export class FaultWorld {
     operator: Operator;
     matrix: MatrixSide | undefined;
     apiToken: string;
+    movesClock: boolean;
     dir: string;
   }) {
     this.services = parts.services;
@@ -102,6 +108,7 @@ export class FaultWorld {
     this.operator = parts.operator;
     this.matrix = parts.matrix;
     this.apiToken = parts.apiToken;
+    this.movesClock = parts.movesClock;
     this.#dir = parts.dir;
   }
 
@@ -177,6 +184,7 @@ export class FaultWorld {
       operator: { userId, role: 'admin' },
       matrix,
       apiToken: token,
+      movesClock: options.movesClock,
       dir,
     });
     await world.#startAll();
