@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)(
       target = 'host:a',
     ): Promise<{ kind: string; id: ExecutionId }> {
       const outcome = await world.request(task, target, command);
-      return { kind: outcome.kind, id: outcome.executionId as ExecutionId };
+      return { kind: outcome.kind, id: outcome.executionId };
     }
 
     async function approve(id: ExecutionId, confirmed = false): Promise<void> {
