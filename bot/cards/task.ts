@@ -52,7 +52,7 @@ export function statusLine(task: TaskState): string {
     ];
   }
   if (task.pausedReason !== null) {
-    return `Paused: ${label(task.pausedReason, 120)}. Write anything, or 🔁 on the error, to go on.`;
+    return `Paused: ${label(task.pausedReason, 120)}. Write anything, or !continue, to go on.`;
   }
   const [first] = task.waiting;
   if (first !== undefined) {

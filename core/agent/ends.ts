@@ -142,11 +142,11 @@ async function waitBefore(
     WHERE turn_id = ${scope.turnId}::uuid AND state = 'queued' AND cause = 'continuation'`;
 }
 
-/** A pass that came to an end ends a row of failures. */
+/** A pass that came to an end ends a row of failures, and with it the pause that they, or a stop, had led to. */
 async function forgetFailures(unit: Unit, sessionId: SessionId): Promise<void> {
   await unit.db.session.updateMany({
-    where: { id: sessionId, failedResumes: { gt: 0 } },
-    data: { failedResumes: 0 },
+    where: { id: sessionId, OR: [{ failedResumes: { gt: 0 } }, { pausedReason: { not: null } }] },
+    data: { failedResumes: 0, pausedReason: null },
   });
 }
 

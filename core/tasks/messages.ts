@@ -49,7 +49,8 @@ export async function receiveMessage(
 
 /**
  * Stores a note: what Nomos itself tells the agent (a result, a denial, a nudge). `wake` gives the cause of the pass that
- * reads it; without one it is read by whichever pass comes next. The caller holds the task's lock.
+ * reads it; without one it is read by whichever pass comes next, and so is what goes on by itself in a turn that an operator has
+ * stopped (T5). The caller holds the task's lock.
  */
 export async function addNote(
   unit: Unit,
@@ -66,10 +67,21 @@ export async function addNote(
     },
   });
   unit.emit({ type: 'message.received', sessionId: args.sessionId, refId: messageId });
-  if (args.wake !== undefined) {
+  if (args.wake !== undefined && !(await isQuiet(unit, args.turnId, args.wake))) {
     await queuePass(unit, { sessionId: args.sessionId, turnId: args.turnId, cause: args.wake });
   }
   return messageId;
+}
+
+/** Whether an operator stopped the turn's newest pass, and this would set it going without a word of theirs. */
+async function isQuiet(unit: Unit, turnId: TurnId, wake: PassCause): Promise<boolean> {
+  if (wake !== 'continuation' && wake !== 'nudge') return false;
+  const newest = await unit.db.pass.findFirst({
+    where: { turnId },
+    orderBy: { seq: 'desc' },
+    select: { stopRequestedAt: true },
+  });
+  return newest !== null && newest.stopRequestedAt !== null;
 }
 
 /**

@@ -58,9 +58,16 @@ async function duePass(unit: Unit, sessionId: SessionId): Promise<Pass | null> {
   return id === undefined ? null : unit.db.pass.findUnique({ where: { id } });
 }
 
-async function hasUnread(unit: Unit, turnId: string): Promise<boolean> {
+const OPERATOR = ['operator'] as const;
+const ANYONE = ['operator', 'note'] as const;
+
+async function hasUnread(
+  unit: Unit,
+  turnId: string,
+  roles: ReadonlyArray<(typeof ANYONE)[number]> = ANYONE,
+): Promise<boolean> {
   const unread = await unit.db.message.findFirst({
-    where: { turnId, takenInAt: null, role: { in: ['operator', 'note'] } },
+    where: { turnId, takenInAt: null, role: { in: [...roles] } },
     select: { id: true },
   });
   return unread !== null;
@@ -79,8 +86,8 @@ export async function renewPassLease(
 }
 
 /**
- * Ends a running pass. What came in after its last look, in this turn, gets a pass of its own. Does nothing when the pass
- * is no longer running. The caller may hold the task's lock already.
+ * Ends a running pass. What came in after its last look, in this turn, gets a pass of its own; after a stop only what an
+ * operator said. Does nothing when the pass is no longer running. The caller may hold the task's lock already.
  */
 export async function endPass(
   unit: Unit,
@@ -100,7 +107,9 @@ export async function endPass(
     where: { id: sessionId },
     data: { lastActivityAt: new Date(), lastAgentAt: new Date() },
   });
-  if (session.endedAt === null && (await hasUnread(unit, pass.turnId))) {
+  // After a stop only an operator's own words go on; what Nomos had to tell is read with them (T5).
+  const roles = args.state === 'cancelled' ? OPERATOR : ANYONE;
+  if (session.endedAt === null && (await hasUnread(unit, pass.turnId, roles))) {
     await queuePass(unit, { sessionId, turnId: pass.turnId as TurnId, cause: 'message' });
   }
   await refreshStatus(unit, sessionId);

@@ -4,7 +4,8 @@ import { lockSession } from './lock.ts';
 
 /**
  * Asks the running pass of a task (or only of one turn) to end at its next step, and drops queued ones (T5). What was
- * done stays done, and commands that run already go on until they are cancelled themselves.
+ * done stays done, and commands that run already go on until they are cancelled themselves. The task then waits for the
+ * operator, so that no sweep sets it going again (J4).
  */
 export async function requestStop(
   unit: Unit,
@@ -44,6 +45,22 @@ export async function requestStop(
       sessionId: args.sessionId,
       data: { passes: passes.length },
     });
+    await waitForOperator(unit, args.sessionId, args.by);
   }
   return { stopped: passes.length };
+}
+
+/** Unless another turn of the task is at work. */
+async function waitForOperator(unit: Unit, sessionId: SessionId, by: string): Promise<void> {
+  const others = await unit.db.pass.count({
+    where: { sessionId, state: { in: ['queued', 'running'] }, stopRequestedAt: null },
+  });
+  if (others > 0) return;
+  const { count } = await unit.db.session.updateMany({
+    where: { id: sessionId, endedAt: null },
+    data: { pausedReason: `stopped by ${by}` },
+  });
+  if (count > 0) {
+    unit.emit({ type: 'session.changed', sessionId, refId: sessionId, data: { what: 'paused' } });
+  }
 }

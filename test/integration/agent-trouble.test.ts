@@ -2,7 +2,10 @@ import { afterEach, expect, test } from 'vitest';
 import { MAX_MODEL_CALLS, PassHandedOver, PassLost, runPass } from '../../core/agent/pass.ts';
 import { armFault, disarmFaults } from '../../core/faults.ts';
 import { asId, type PassId, type SessionId } from '../../core/ids.ts';
-import { receiveMessage } from '../../core/tasks/messages.ts';
+import { cancelOpen } from '../../core/tasks/complete.ts';
+import { sweepIdle } from '../../core/tasks/idle.ts';
+import { addNote, receiveMessage } from '../../core/tasks/messages.ts';
+import { setGoal } from '../../core/tasks/status.ts';
 import { requestStop } from '../../core/tasks/stop.ts';
 import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
 import type { AskedRequest, Step } from '../support/scripted-model.ts';
@@ -253,6 +256,41 @@ test('T5: 🛑 while a command runs: calls that were to follow are not made, and
       undefined,
   );
   expect(await bench.claim(sessionId)).toBeNull();
+});
+
+test('T5, J4: a task that was stopped stays so: neither what Nomos has to tell nor a sweep sets it going, an operator’s word does', async () => {
+  bench = await agentBench(NOTHING, run('touch /x'), { hang: true });
+  const { sessionId, turnId } = await bench.open('go');
+  const done = bench.pass(sessionId);
+  await bench.model.request(2);
+  await bench.database.write(async (unit) => {
+    await setGoal(unit, sessionId, 'get it done');
+    await requestStop(unit, { sessionId, turnId, by: ANN });
+    // Something that the pass has not read when it ends.
+    await addNote(unit, { sessionId, turnId, text: 'A command has ended.', wake: 'continuation' });
+  });
+  expect(await done).toMatchObject({ state: 'cancelled' });
+  await bench.database.write(async (unit) => {
+    await cancelOpen(unit, sessionId, ANN, 'the test');
+    await unit.db.session.update({
+      where: { id: sessionId },
+      data: { lastActivityAt: new Date(Date.now() - 3_600_000) },
+    });
+  });
+  expect(await bench.claim(sessionId)).toBeNull();
+  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
+  expect(
+    await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } }),
+  ).toMatchObject({ pausedReason: `stopped by ${ANN}`, endedAt: null });
+  bench.model.script({ text: 'I go on.' });
+  await bench.database.write((unit) =>
+    receiveMessage(unit, { sessionId, turnId, text: 'go on', sender: ANN }),
+  );
+  await bench.pass(sessionId);
+  expect(words(bench.model.requests.at(-1))).toContain('A command has ended.');
+  expect(
+    await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } }),
+  ).toMatchObject({ pausedReason: null });
 });
 
 test('J7: a handover stops between two steps and leaves the row to be taken up', async () => {
