@@ -1,4 +1,4 @@
-import { waitingApprovals } from '../../core/approvals/waiting.ts';
+import { wordsOfCard, waitingApprovals } from '../../core/approvals/waiting.ts';
 import { whichFit } from '../../core/approvals/words/card-match.ts';
 import { namedIn } from '../../core/approvals/words/named.ts';
 import type { SessionId } from '../../core/ids.ts';
@@ -12,7 +12,7 @@ import { roomLink } from '../cards/task.ts';
 import type { MessageContent } from './content.ts';
 import { answer, roomIdOf, type HandlerContext } from './context.ts';
 import { taskAt } from './locate.ts';
-import { intentOf, wordsOfCard } from './words.ts';
+import { intentOf } from './words.ts';
 
 /**
  * A message in the lobby or in a direct chat: it opens a task (T1, T2), or, as an answer to a task's link or request, goes on

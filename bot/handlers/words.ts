@@ -1,7 +1,6 @@
 import { readIntent, type Intent } from '../../core/approvals/words/intent.ts';
 import { whichFit } from '../../core/approvals/words/card-match.ts';
-import { coveredSteps } from '../../core/approvals/plan.ts';
-import type { WaitingApproval } from '../../core/approvals/waiting.ts';
+import { wordsOfCard, type WaitingApproval } from '../../core/approvals/waiting.ts';
 import type { Question, Session } from '../../core/db/rows.ts';
 import { asId, type TurnId } from '../../core/ids.ts';
 import { partialAssent, whichOne, type WaitingName } from '../cards/replies.ts';
@@ -190,21 +189,6 @@ export async function ask(
   const names = await namesOf(context, place.session, approvals, questions);
   await answer(context, whichOne(names, destructive), { turnId: place.turnId });
   return 'dealt_with';
-}
-
-/** What an approval's card shows in words, for `whichFit`. */
-export function wordsOfCard(approval: WaitingApproval): string {
-  return [
-    approval.shortId,
-    ...(approval.kind === 'plan' ? ['plan'] : []),
-    ...coveredSteps(approval).flatMap(({ title, detail }) => [title, detail ?? '']),
-    ...approval.executions.flatMap((execution) => [
-      execution.targetSlug,
-      execution.shortId,
-      execution.purpose,
-      execution.command,
-    ]),
-  ].join(' ');
 }
 
 async function namesOf(

@@ -69,7 +69,11 @@ export async function ask(question: Question, spent: Spent): Promise<ModelAnswer
       spent.tokensIn += answer.usage.tokensIn;
       spent.tokensOut += answer.usage.tokensOut;
       const usable = tools === undefined ? { ...answer, toolCalls: [] } : answer;
-      const why = unusable(usable, question.operatorTexts);
+      const why = unusable(
+        usable,
+        question.operatorTexts,
+        tools?.map(({ name }) => name),
+      );
       if (why === undefined) return usable;
       log.warn({ attempt, why }, 'the answer cannot be used');
       if (attempt >= MAX_TRIES) throw new UnusableAnswer(why);

@@ -90,3 +90,34 @@ test('L4: without a word of the operator no script is expected', () => {
     ),
   ).toBeUndefined();
 });
+
+const CALL = '{"name":"run","arguments":{"target":"host:web-1","command":"uptime"}}';
+const writtenOut = (text: string): string | undefined =>
+  unusable(
+    { text, toolCalls: [], finish: 'stop', usage: { tokensIn: 0, tokensOut: 0 }, model: 'm' },
+    ['how is web-1?'],
+    ['run', 'get_entity'],
+  );
+
+test.each([
+  CALL,
+  `\n${CALL}\n`,
+  `\`\`\`json\n${CALL}\n\`\`\``,
+  `<tool_call>\n${CALL}\n</tool_call>`,
+  `[${CALL}]`,
+  '{"tool":"get_entity","input":{}}',
+  '{"type":"function","function":{"name":"run","arguments":"{}"}}',
+])('L4: a call that is written out is none, and no answer either: %j', (text) => {
+  expect(writtenOut(text)).toBe('it was a tool call written out as text, which makes no call');
+});
+
+test.each([
+  `I would call ${CALL}`,
+  '{"name":"nginx","state":"active"}',
+  '[]',
+  '{"name":"run"',
+  'run',
+  '```json\n{"load":0.4}\n```',
+])('L4: an answer that is JSON, or quotes a call, is an answer: %j', (text) => {
+  expect(writtenOut(text)).toBeUndefined();
+});

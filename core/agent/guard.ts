@@ -4,15 +4,18 @@ import type { ModelAnswer } from './model/types.ts';
 export type Unusable =
   | 'it was empty'
   | 'it was a refusal without a reason'
-  | 'it was in another script than the operator writes in';
+  | 'it was in another script than the operator writes in'
+  | 'it was a tool call written out as text, which makes no call';
 
 /**
  * Judges an answer without tool calls: empty, a known boilerplate refusal, or in another script than the operator writes
- * in. `operatorTexts` are what the operator wrote in this task. Undefined means that it can be used.
+ * in, or a call of one of `toolNames` that was written out instead of made. `operatorTexts` are what the operator wrote in this
+ * task. Undefined means that it can be used.
  */
 export function unusable(
   answer: ModelAnswer,
   operatorTexts: readonly string[],
+  toolNames: readonly string[] = [],
 ): Unusable | undefined {
   if (answer.toolCalls.length > 0) return undefined;
   const text = answer.text.trim();
@@ -20,6 +23,8 @@ export function unusable(
     return answer.finish === 'filtered' ? 'it was a refusal without a reason' : 'it was empty';
   if (answer.finish === 'filtered' || isBoilerplate(text))
     return 'it was a refusal without a reason';
+  if (isWrittenCall(text, toolNames))
+    return 'it was a tool call written out as text, which makes no call';
   return otherScript(text, operatorTexts)
     ? 'it was in another script than the operator writes in'
     : undefined;
@@ -37,6 +42,33 @@ const BOILERPLATE = [
 
 function isBoilerplate(text: string): boolean {
   return text.length <= MAX_BOILERPLATE && BOILERPLATE.some((pattern) => pattern.test(text));
+}
+
+/** What small models put around a call that they write out. */
+const WRAPPING =
+  /^(?:```[a-z_]*\s*|<\|?(?:tool_call|function_call|python_tag)s?\|?>\s*)+|(?:\s*```|\s*<\/\|?(?:tool_call|function_call)s?\|?>)+$/gi;
+
+// Only a text that is nothing else: an answer may quote a call.
+function isWrittenCall(text: string, toolNames: readonly string[]): boolean {
+  const bare = text.replace(WRAPPING, '').trim();
+  if (!/^[[{]/.test(bare)) return false;
+  let value: unknown;
+  try {
+    value = JSON.parse(bare);
+  } catch {
+    // Not JSON alone: it is an answer in words.
+    return false;
+  }
+  const calls: unknown[] = Array.isArray(value) ? value : [value];
+  return calls.length > 0 && calls.every((call) => namesTool(call, toolNames));
+}
+
+function namesTool(call: unknown, toolNames: readonly string[]): boolean {
+  if (typeof call !== 'object' || call === null) return false;
+  const { name, tool, function: called } = call as Record<string, unknown>;
+  const nested =
+    typeof called === 'object' && called !== null && 'name' in called ? called.name : called;
+  return [name, tool, nested].some((one) => typeof one === 'string' && toolNames.includes(one));
 }
 
 const SCRIPTS = {

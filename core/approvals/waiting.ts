@@ -1,6 +1,7 @@
 import type { Reader } from '../db/database.ts';
 import type { Approval, ApprovalVote, Execution, Question } from '../db/rows.ts';
 import type { SessionId, TurnId } from '../ids.ts';
+import { coveredSteps } from './plan.ts';
 
 /** An approval that waits, with what it covers, and who has agreed so far where several must. */
 export type WaitingApproval = Approval & { executions: Execution[]; votes: ApprovalVote[] };
@@ -47,4 +48,19 @@ export async function turnsThatWait(db: Reader, sessionId: SessionId): Promise<W
   }
   for (const question of questions) turnOf(question.turnId).questions.push(question);
   return [...turns.values()];
+}
+
+/** What an approval's card shows in words, for `whichFit`. */
+export function wordsOfCard(approval: WaitingApproval): string {
+  return [
+    approval.shortId,
+    ...(approval.kind === 'plan' ? ['plan'] : []),
+    ...coveredSteps(approval).flatMap(({ title, detail }) => [title, detail ?? '']),
+    ...approval.executions.flatMap((execution) => [
+      execution.targetSlug,
+      execution.shortId,
+      execution.purpose,
+      execution.command,
+    ]),
+  ].join(' ');
 }

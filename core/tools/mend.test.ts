@@ -11,6 +11,7 @@ const input = z.strictObject({
   level: z.enum(['low_risk', 'high']).optional(),
   tags: z.array(z.string()).optional(),
   where: z.strictObject({ port: z.int() }).optional(),
+  at: z.union([z.string(), z.array(z.string())]).optional(),
   steps: z.array(z.union([z.strictObject({ title: z.string() }), z.string()])).optional(),
 });
 const tool = defineTool({
@@ -41,6 +42,12 @@ test.each([
     { name: 'a', where: '{"port":"80"}' },
     { name: 'a', where: { port: 80 } },
   ],
+  [
+    'a list as JSON text where one text would do as well',
+    { name: 'a', at: '["x","y"]' },
+    { name: 'a', at: ['x', 'y'] },
+  ],
+  ['a text that only begins like a list', { name: 'a', at: '[x' }, { name: 'a', at: '[x' }],
   [
     'one object for a list of them',
     { name: 'a', steps: { title: 't' } },
@@ -75,7 +82,7 @@ test.each([
   [
     'an unknown field',
     { name: 'a', nmae: 'b' },
-    'The arguments: nothing is called "nmae" there. This tool takes: name, count, start, level, tags, where, steps.',
+    'The arguments: nothing is called "nmae" there. This tool takes: name, count, start, level, tags, where, at, steps.',
   ],
   [
     'a fault deep inside',

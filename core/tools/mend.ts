@@ -35,8 +35,13 @@ function alternatives(schema: Schema): Schema[] | undefined {
   return Array.isArray(listed) ? listed.filter(isRecord) : undefined;
 }
 
-// The value as it is wins over any mending; else the first alternative that changes it into its own type.
+// A list or object that was given as JSON text is what it says where one is taken; else the value as it is wins over any
+// mending; else the first alternative that changes it into its own type.
 function mendAny(value: unknown, choices: readonly Schema[]): unknown {
+  const given = typeof value === 'string' ? parsed(value, isCompound) : undefined;
+  const compound =
+    given === undefined ? undefined : choices.find((choice) => hasType(given, choice));
+  if (compound !== undefined) return mend(given, compound);
   if (choices.some((choice) => hasType(value, choice))) {
     const own = choices.find((choice) => hasType(value, choice));
     return own === undefined ? value : mend(value, own);
@@ -118,6 +123,10 @@ function parsed<T>(text: string, is: (value: unknown) => value is T): T | undefi
     // Not JSON: the text stays what it is.
     return undefined;
   }
+}
+
+function isCompound(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -93,7 +93,7 @@ describe('a decision by the API', () => {
     expect(listed.find((one) => one['id'] === approvalId)).toMatchObject({
       needsTyped: true,
       risk: 'destructive',
-      executions: [{ id: executionId, command: 'rm -rf /srv/old' }],
+      executions: [{ id: executionId, command: 'rm -rf /srv/old', preview: null }],
     });
     for (const confirmation of [
       undefined,
@@ -102,6 +102,9 @@ describe('a decision by the API', () => {
       'I do not confirm',
       'I confirm?',
       "I can't confirm",
+      // Of something else.
+      'I confirm the deletion on host:b',
+      'I confirm zzzz9',
     ]) {
       const answer = await world.post(path(approvalId), approver, {
         decision: 'approve',

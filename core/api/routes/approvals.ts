@@ -2,8 +2,15 @@ import type Router from '@koa/router';
 import { z } from 'zod';
 import { decide, type DecisionResult } from '../../approvals/decide.ts';
 import { coveredSteps } from '../../approvals/plan.ts';
-import { waitingApprovals } from '../../approvals/waiting.ts';
-import { readIntent } from '../../approvals/words/intent.ts';
+import {
+  APPROVAL_PARTS,
+  waitingApprovals,
+  wordsOfCard,
+  type WaitingApproval,
+} from '../../approvals/waiting.ts';
+import { whichFit } from '../../approvals/words/card-match.ts';
+import { readIntent, type Language } from '../../approvals/words/intent.ts';
+import { readPreview } from '../../executions/preview.ts';
 import { NotFoundError } from '../../errors.ts';
 import type { ApprovalId } from '../../ids.ts';
 import { act, actorOf } from '../actor.ts';
@@ -49,6 +56,8 @@ export function approvalRoutes(router: Router, deps: ApiDeps): void {
           command: execution.command,
           reasons: execution.reasons,
           blastRadius: execution.blast,
+          // What a dry run said, by which it is decided (A19); its execution has the whole output.
+          preview: readPreview(execution.preview),
         })),
       })),
     };
@@ -60,7 +69,7 @@ export function approvalRoutes(router: Router, deps: ApiDeps): void {
     const actor = actorOf(ctx, deps.operators);
     const known = await deps.database.read.approval.findUnique({
       where: { id: approvalId },
-      select: { id: true },
+      include: APPROVAL_PARTS,
     });
     if (known === null) throw new NotFoundError('approval', approvalId);
     const said = body.confirmation;
@@ -77,11 +86,21 @@ export function approvalRoutes(router: Router, deps: ApiDeps): void {
           eventId: `token:${actor.token}`,
           words: said,
           reason: body.reason,
-          typedConfirmation: said !== undefined && readIntent(said, deps.languages).confirm,
+          typedConfirmation: said !== undefined && confirms(said, known, deps.languages),
         }),
     );
     ctx.body = answer(result);
   });
+}
+
+/** Words that confirm, and name nothing else than what is to be decided (A3, A6). */
+function confirms(
+  said: string,
+  approval: WaitingApproval,
+  languages: readonly Language[],
+): boolean {
+  const intent = readIntent(said, languages);
+  return intent.confirm && whichFit(intent.reference, [wordsOfCard(approval)]).length > 0;
 }
 
 function answer(result: DecisionResult): Record<string, unknown> {
