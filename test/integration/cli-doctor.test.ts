@@ -93,6 +93,7 @@ describe('nomos doctor', () => {
     expect(of('redis').detail).toMatch(/^Valkey \d+/);
     expect(of('redis memory policy').detail).toBe('noeviction');
     expect(of('matrix account').detail).toBe(`signed in as ${botId}`);
+    expect(of('encryption').detail).toContain('without MATRIX_PASSWORD');
     expect(of('model').detail).toContain('big-model');
     expect(of('inventory').detail).toContain('3 entities');
     expect(of('host:web-1').detail).toContain('SSH-2.0-OpenSSH');
@@ -134,6 +135,7 @@ describe('nomos doctor', () => {
       state: 'ok',
       detail: `${bot.userId} can log in`,
     });
+    expect(right.of('encryption').detail).toContain('signed at its first start');
     const devices = await fetch(`${homeserver.url}/_matrix/client/v3/devices`, {
       headers: { authorization: `Bearer ${bot.accessToken}` },
     });

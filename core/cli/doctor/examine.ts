@@ -2,6 +2,7 @@ import { readConfig, type Config } from '../../config/config.ts';
 import type { OptionName } from '../../config/options.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { checkDatabase } from './database.ts';
+import { checkEncryption } from './encryption.ts';
 import { checkFiles, type FileCheck } from './files.ts';
 import { failed, ok, skipped, type Finding } from './finding.ts';
 import { checkHomeserver } from './homeserver.ts';
@@ -40,6 +41,9 @@ export async function examine(environment: NodeJS.ProcessEnv): Promise<Finding[]
         config.matrix.login,
         config.operators.all.map((operator) => operator.userId),
       ),
+    ),
+    unless('encryption', ['MATRIX_HOMESERVER_URL', 'MATRIX_ACCESS_TOKEN', 'NOMOS_ENCRYPTION'], () =>
+      checkEncryption(config.matrix.homeserverUrl, config.matrix.login, config.encryption),
     ),
     unless('model', ['OPENAI_BASE_URL', 'OPENAI_API_KEY'], () =>
       checkModel(config.model.baseUrl ?? OPENAI, config.model.apiKey, config.model.models),

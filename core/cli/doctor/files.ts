@@ -34,7 +34,8 @@ export function checkFiles(files: Config['files']): FileCheck {
   if (ontology !== undefined) {
     attempt(findings, 'policy', files.policy, () => {
       const loaded = loadRules(files.policy, ontology);
-      return { loaded, detail: `${loaded.rules.length} rules` };
+      const strict = loaded.decisions === 'strict' ? ', strict decisions' : '';
+      return { loaded, detail: `${loaded.rules.length} rules${strict}` };
     });
   }
   findings.push(soul(files.soul));

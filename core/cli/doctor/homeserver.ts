@@ -125,7 +125,8 @@ function reason(status: number, body: unknown): string {
     : `it answered ${status}`;
 }
 
-async function call(
+/** One request to the client API; `path` begins after `/_matrix/client/`. Throws when there is no answer. */
+export async function call(
   url: string,
   method: 'GET' | 'POST',
   path: string,
