@@ -9,6 +9,7 @@ import { digestCommand } from './digest.ts';
 import { entityCommand } from './entity.ts';
 import { grantsCommand, revokeCommand } from './grants.ts';
 import { graphCommand } from './graph.ts';
+import { inviteCommand } from './invite.ts';
 import { pauseCommand, unpauseCommand } from './pause.ts';
 import { reviewCommand } from './review.ts';
 import { scheduleCommand } from './schedule.ts';
@@ -37,6 +38,7 @@ export const COMMANDS: readonly Command[] = [
   reviewCommand,
   scheduleCommand,
   archiveCommand,
+  inviteCommand,
   entityCommand,
   graphCommand,
   trendCommand,

@@ -14,6 +14,7 @@ const relationShape = z.looseObject({
 const newContentShape = z.looseObject({
   msgtype: z.string().catch('m.text'),
   body: z.string().catch(''),
+  formatted_body: z.string().optional().catch(undefined),
 });
 
 const mentionsShape = z.looseObject({ user_ids: z.array(z.string()).catch([]) });
@@ -21,6 +22,7 @@ const mentionsShape = z.looseObject({ user_ids: z.array(z.string()).catch([]) })
 const messageShape = z.looseObject({
   msgtype: z.string(),
   body: z.string(),
+  formatted_body: z.string().optional().catch(undefined),
   'm.relates_to': relationShape.optional().catch(undefined),
   'm.new_content': newContentShape.optional().catch(undefined),
   'm.mentions': mentionsShape.optional().catch(undefined),
@@ -30,6 +32,8 @@ const messageShape = z.looseObject({
 export interface MessageContent {
   readonly msgtype: string;
   readonly body: string;
+  /** The same as HTML, where the client sent it: only names of pills are read from it. */
+  readonly html: string;
   /** The root of the thread that it stands in. */
   readonly threadRoot: MatrixEventId | null;
   /** What it answers. In a thread only if the sender chose it, not where the client merely names the newest message. */
@@ -54,6 +58,7 @@ export function readMessage(content: Record<string, unknown>): MessageContent | 
   return {
     msgtype: edits !== null && fresh !== undefined ? fresh.msgtype : msgtype,
     body: edits !== null && fresh !== undefined ? fresh.body : body,
+    html: (edits !== null && fresh !== undefined ? fresh : parsed.data).formatted_body ?? '',
     threadRoot: inThread ? related : null,
     replyTo: chosen && edits === null ? asId<MatrixEventId>(answered) : null,
     edits,

@@ -21,6 +21,7 @@ import {
 } from '../outbox/enqueue.ts';
 import type { PictureRenderer } from '../pictures/render.ts';
 import type { Png } from '../pictures/state.ts';
+import type { MessageContent } from './content.ts';
 
 /** What the handlers know besides the event at hand. */
 export interface HandlerSettings {
@@ -104,9 +105,37 @@ function whereOf(
   };
 }
 
-/** The names by which the bot may be called at the beginning of a message. */
-export function botNames({ botName, botUserId }: HandlerSettings): string[] {
-  return [botName, botUserId];
+/**
+ * The names by which the bot may be called at the beginning of a message: its own, those that its account's id makes, and what
+ * the message's pill of it shows (each room may know it by another display name).
+ */
+export function botNames(
+  { botName, botUserId }: HandlerSettings,
+  message: Pick<MessageContent, 'html'>,
+): string[] {
+  const local = botUserId.replace(/^@/, '').replace(/:.*$/s, '');
+  const pill = pillOf(message.html, botUserId);
+  return [botName, botUserId, local, ...(pill === undefined ? [] : [pill])];
+}
+
+// The first link to the account in the first part of the HTML; clients write the id plain or encoded.
+const PILL = /<a href="https:\/\/matrix\.to\/#\/([^"<>]{1,255})"[^<>]{0,200}>([^<>]{1,200})<\/a>/g;
+
+function pillOf(html: string, userId: string): string | undefined {
+  for (const [, address = '', words = ''] of html.slice(0, 4_000).matchAll(PILL)) {
+    const named = address.replace(/\?.*$/s, '');
+    if (named === userId || named === encodeURIComponent(userId)) return plainText(words);
+  }
+  return undefined;
+}
+
+function plainText(html: string): string {
+  return html
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
 }
 
 /** A turn of a task, as a place where things happen. */

@@ -15,7 +15,7 @@ import { intentOf } from './words.ts';
  */
 export async function onEdit(context: HandlerContext, message: MessageContent): Promise<void> {
   const { unit, event, operator } = context;
-  const text = cleanBody(message.body, botNames(context));
+  const text = cleanBody(message.body, botNames(context, message));
   if (message.edits === null || text === '') return;
   const stored = await unit.db.matrixInbox.findUnique({
     where: { eventId: message.edits },

@@ -31,7 +31,7 @@ export async function onMessage(context: HandlerContext): Promise<void> {
   if (event.room.kind === 'other' && !isForBot(context, message)) return;
   if (!TEXT_TYPES.has(message.msgtype)) return sayUnsupported(context, message);
 
-  const text = cleanBody(message.body, botNames(context));
+  const text = cleanBody(message.body, botNames(context, message));
   if (text === '') return;
   if (text.startsWith('!')) {
     await runCommand(context, message, text);
@@ -46,7 +46,7 @@ export async function onMessage(context: HandlerContext): Promise<void> {
 function isForBot(context: HandlerContext, message: MessageContent): boolean {
   if (message.body.trimStart().startsWith('!')) return true;
   if (message.mentions.includes(context.botUserId)) return true;
-  return cleanBody(message.body, botNames(context)) !== cleanBody(message.body);
+  return cleanBody(message.body, botNames(context, message)) !== cleanBody(message.body);
 }
 
 async function sayUnsupported(context: HandlerContext, message: MessageContent): Promise<void> {

@@ -12,6 +12,7 @@ import {
   postponeRow,
   unclaimRow,
 } from './queue.ts';
+import { tellRefused } from './refused.ts';
 import { UnsendableError } from './resolve.ts';
 import { tellNotSaid, tellRoomTrouble } from './room-trouble.ts';
 import { chooseInLane } from './select.ts';
@@ -166,6 +167,9 @@ export class Sender {
     }
     if (failure.kind === 'permanent' || this.#isPoison(claimed, error)) {
       await this.#giveUp(claimed, failure.text);
+      if (failure.kind === 'permanent' && failure.errcode === 'M_FORBIDDEN') {
+        await tellRefused(database, row, failure.text);
+      }
       return;
     }
     // Nothing may be going out besides: the word in the lobby is also what shows whether the homeserver takes others.

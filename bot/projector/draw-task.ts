@@ -152,7 +152,7 @@ async function drawLobbyLink(
   state: TaskState,
 ): Promise<void> {
   const origin = originOf(session);
-  const asked = origin.roomId === undefined ? undefined : asId<RoomId>(origin.roomId);
+  const asked = await askedIn(context, origin.roomId);
   const room = asked ?? (await roomOfKind(context.unit.db, 'lobby'));
   if (room === undefined || session.roomId === null) return;
   await putCard(context.unit, {
@@ -168,6 +168,16 @@ async function drawLobbyLink(
       ? {}
       : { replyTo: { event: asId<MatrixEventId>(origin.eventId) } }),
   });
+}
+
+/** The room in which a task was asked for; undefined if there was none, or it was upgraded: then the lobby of today has the link. */
+async function askedIn(
+  { unit }: DrawContext,
+  roomId: string | undefined,
+): Promise<RoomId | undefined> {
+  if (roomId === undefined) return undefined;
+  const room = await unit.db.matrixRoom.findUnique({ where: { roomId } });
+  return room?.replacedBy == null ? asId<RoomId>(roomId) : undefined;
 }
 
 /** The balance at a task's end: a new message that calls who asked, since an edit rings nowhere (C6, C14). */

@@ -12,6 +12,7 @@ import { draw } from './draw.ts';
 import { tickingThings } from './ticking.ts';
 import { touchedByAll, type Touched } from './touched.ts';
 import { TypingLights } from './typing.ts';
+import { welcome } from './welcome.ts';
 
 const STATE_KEY = 'projector';
 const PAGE = 200;
@@ -110,8 +111,9 @@ export class Projector {
     return true;
   }
 
-  /** Draws again what shows elapsed time, and the offer to resume what looks stuck (C9). */
+  /** Draws again what shows elapsed time, and the offer to resume what looks stuck (C9); welcomes people to a new lobby. */
   async tick(): Promise<void> {
+    await welcome(this.#options.database);
     await this.#typing.refresh();
     const touched = await tickingThings(this.#options.database.read, this.#now());
     if (touched.length === 0) return;

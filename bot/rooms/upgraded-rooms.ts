@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { type Database, type Unit } from '../../core/db/database.ts';
-import { type RoomId, type SessionId, asId } from '../../core/ids.ts';
+import { type RoomId, type SessionId, type UserId, asId } from '../../core/ids.ts';
 import { log } from '../../core/log.ts';
 import type { NomosClient } from '../matrix/client.ts';
 import { persist } from '../matrix/retry.ts';
-import { sessionLane } from '../outbox/rows.ts';
+import { setState } from '../outbox/enqueue.ts';
+import { roomLane, sessionLane } from '../outbox/rows.ts';
+import { cardKey } from '../projector/keys.ts';
+import { childState } from './made-rooms.ts';
+import { roomOfKind } from './room-state.ts';
 
 const membersShape = z.looseObject({ joined: z.record(z.string(), z.unknown()) });
 
@@ -16,7 +20,7 @@ const membersShape = z.looseObject({ joined: z.record(z.string(), z.unknown()) }
 export async function followUpgrades(options: {
   database: Database;
   client: NomosClient;
-  botUserId: string;
+  botUserId: UserId;
   isOperator(userId: string): boolean;
   signal: AbortSignal;
 }): Promise<void> {
@@ -41,12 +45,14 @@ export async function followUpgrades(options: {
       log.warn({ oldId, newId, stranger }, 'an upgraded room is not followed: a stranger is in it');
       continue;
     }
-    await database.write(async (unit) => move(unit, asId<RoomId>(oldId), asId<RoomId>(newId)));
+    await database.write(async (unit) =>
+      move(unit, asId<RoomId>(oldId), asId<RoomId>(newId), botUserId),
+    );
     log.info({ oldId, newId }, 'followed an upgraded room');
   }
 }
 
-async function move(unit: Unit, oldId: RoomId, newId: RoomId): Promise<void> {
+async function move(unit: Unit, oldId: RoomId, newId: RoomId, botUserId: UserId): Promise<void> {
   const old = await unit.db.matrixRoom.findUniqueOrThrow({ where: { roomId: oldId } });
   if (old.kind !== 'lobby' && old.kind !== 'task') return;
   await unit.db.matrixRoom.update({
@@ -64,7 +70,40 @@ async function move(unit: Unit, oldId: RoomId, newId: RoomId): Promise<void> {
     data: { from: oldId },
     ...(old.sessionId === null ? {} : { sessionId: asId<SessionId>(old.sessionId) }),
   });
+  await replaceInSpace(unit, oldId, newId, childState(botUserId));
   if (old.sessionId !== null) await showAnew(unit, asId<SessionId>(old.sessionId), newId);
+  if (old.kind === 'lobby') await linkAnew(unit, oldId);
+}
+
+/** The Space shows the new room in the old one's place. */
+async function replaceInSpace(
+  unit: Unit,
+  oldId: RoomId,
+  newId: RoomId,
+  child: Record<string, unknown>,
+): Promise<void> {
+  const space = await roomOfKind(unit.db, 'space');
+  if (space === undefined) return;
+  const at = { to: { room: space }, eventType: 'm.space.child' };
+  await setState(unit, { ...at, stateKey: oldId, state: {} });
+  await setState(unit, { ...at, stateKey: newId, state: child });
+}
+
+/** The links to tasks that are still open are given again in the new lobby. */
+async function linkAnew(unit: Unit, oldId: RoomId): Promise<void> {
+  const open = await unit.db.session.findMany({
+    where: { endedAt: null, archivedAt: null, roomId: { not: null } },
+    select: { id: true },
+    orderBy: { createdAt: 'asc' },
+  });
+  for (const { id } of open) {
+    const moved = await unit.db.matrixCard.updateMany({
+      where: { cardKey: cardKey.lobby(id), lane: roomLane(oldId) },
+      data: { eventId: null, contentHash: '' },
+    });
+    if (moved.count === 0) continue;
+    unit.emit({ type: 'session.changed', sessionId: id, refId: id, data: { what: 'room' } });
+  }
 }
 
 /** Threads and open cards begin again in the new room; what has ended stays in the old one. */

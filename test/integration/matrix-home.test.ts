@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { BotOptions } from '../../bot/bot.ts';
+import { sendMessage } from '../../bot/outbox/enqueue.ts';
+import { Projector } from '../../bot/projector/projector.ts';
 import { type Stage, openStage, operatorsOf, runUntilKilled } from '../support/test-bot.ts';
 
 let stage: Stage;
@@ -59,6 +62,37 @@ describe('Space and lobby', () => {
       expect((await madeRooms()).toSorted()).toEqual(['{"home":"lobby"}', '{"home":"space"}']);
     },
   );
+
+  test('R5, C17: the lobby gets one welcome card, pinned, however often the bot starts', async () => {
+    const welcomed = async (lobby: string) =>
+      (await stage.operator.history(lobby)).filter(({ content }) =>
+        String(content['body']).startsWith('Write here what you want done'),
+      );
+    const projector: BotOptions['projector'] = (parts) =>
+      new Projector({ ...parts, timeZone: 'UTC', streaming: false }).run(parts.signal);
+    const first = stage.start({ projector });
+    await first.ready;
+    const lobby = await stage.operator.room('Nomos lobby');
+    const pinned = await stage.operator.event(
+      lobby,
+      (event) => event.type === 'm.room.pinned_events',
+    );
+    const [card] = await welcomed(lobby);
+    expect(pinned.content['pinned']).toEqual([card?.event_id]);
+    expect(String(card?.content['body'])).toContain('!help');
+    await first.stop();
+    const second = stage.start({
+      projector,
+      onEvent: async (unit, event) => {
+        const message = { msgtype: 'm.text' as const, body: 'it is up again', mentions: [] };
+        await sendMessage(unit, { to: { room: event.room.roomId }, message });
+      },
+    });
+    await second.ready;
+    await stage.operator.say(lobby, 'hello');
+    await stage.operator.message(lobby, 'it is up again');
+    expect(await welcomed(lobby)).toHaveLength(1);
+  });
 
   test('T1: an operator who is new in the configuration is invited at the next start', async () => {
     const bea = await stage.person('bea');
