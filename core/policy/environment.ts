@@ -20,6 +20,8 @@
  *   need a write to the repository's configuration first, which is a change that waits for a person.
  * - `GIT_OPTIONAL_LOCKS=0`: `git status` does not rewrite the index. `GIT_TERMINAL_PROMPT=0`: it never asks.
  * - `DEBIAN_FRONTEND`: apt and dpkg ask nothing.
+ * - `NPM_CONFIG_*`: npm keeps no log of a call and asks nobody for a newer npm. `CHECKPOINT_DISABLE`: neither does Terraform, which
+ *   would write the answer down.
  */
 export const PINNED_ENV: Readonly<Record<string, string>> = Object.freeze({
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -46,4 +48,7 @@ export const PINNED_ENV: Readonly<Record<string, string>> = Object.freeze({
   GIT_CONFIG_KEY_2: 'core.pager',
   GIT_CONFIG_VALUE_2: 'cat',
   DEBIAN_FRONTEND: 'noninteractive',
+  NPM_CONFIG_LOGS_DIR: '/dev/null',
+  NPM_CONFIG_UPDATE_NOTIFIER: 'false',
+  CHECKPOINT_DISABLE: '1',
 });

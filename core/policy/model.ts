@@ -14,14 +14,18 @@ export const HOLE = '\0';
 
 /**
  * What is known about the text that a hole stands for: `id` is words that neither begin with a dash nor hold a slash (process
- * ids, container names, dates); `name` is file names, which hold no slash; `paths` is file names below the given patterns; `any`
- * is anything.
+ * ids, container names, dates), whole numbers when `number` is set; `name` is file names, which hold no slash; `paths` is file names below the given patterns; `word`
+ * is one word at most, of which nothing else is known; `any` is anything.
  */
 export type HoleKind =
-  | { kind: 'id' }
+  | { kind: 'id'; number?: true }
   | { kind: 'name' }
   | { kind: 'paths'; patterns: readonly string[] }
+  | { kind: 'word' }
   | { kind: 'any' };
+
+/** True when nothing is known of a hole that would keep it from naming any file. */
+export const isOpen = (hole: HoleKind): boolean => hole.kind === 'any' || hole.kind === 'word';
 
 /** One word of a command after quotes, braces and known variables were taken out. */
 export interface Arg {
@@ -89,6 +93,8 @@ export interface Rule {
   inert?: boolean;
   /** The first word is a verb of the program's own (`pct reboot`), not a command that it might run. */
   verbs?: true;
+  /** How many words at the front of each line of the output are plain ids, whatever follows them. Default 0. */
+  leadingIds?: (call: Call) => number;
   /** What each line of the output is; `any` unless said. */
   output?: (call: Call) => HoleKind;
 }

@@ -1,5 +1,5 @@
 /** Paths that matter to the verdict: what is secret, what is a device, what is the system's root. */
-import { changes, destroys, HOLE, shown } from './model.ts';
+import { changes, destroys, HOLE, isOpen, shown } from './model.ts';
 import type { Arg, Finding } from './model.ts';
 
 /** Keys whose reading is destructive (P4): who has read them once has them for ever. */
@@ -196,7 +196,7 @@ function readingPath(path: string, arg: Arg): Finding[] {
 function globHits(pattern: string, arg: Arg): Secrecy | undefined {
   if (!arg.glob && !arg.holes.every((hole) => hole.kind === 'id' || hole.kind === 'name'))
     return undefined;
-  if (arg.holes.some((hole) => hole.kind === 'any')) return undefined;
+  if (arg.holes.some(isOpen)) return undefined;
   const expression = patternOf(pattern);
   const hits = EXAMPLES.filter((path) => expression.test(path)).map(secrecyOf);
   if (pattern.includes(HOLE)) return hits.length > 0 ? 'private' : undefined;

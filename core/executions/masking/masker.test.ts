@@ -124,6 +124,7 @@ describe('X9: what leads up to a secret', () => {
     ['https://h/x?a=1&access_token=abc123&b=2', 'https://h/x?a=1&access_token=[masked]&b=2'],
     // assignments
     ['password=hunter2', 'password=[masked]'],
+    ['sendemail.smtppass=hunter2', 'sendemail.smtppass=[masked]'],
     ['Password: hunter2', 'Password: [masked]'],
     ['DB_PASSWORD=hunter2 ./run --fast', 'DB_PASSWORD=[masked] ./run --fast'],
     ["export API_TOKEN='a b c'", "export API_TOKEN='[masked]'"],

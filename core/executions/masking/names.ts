@@ -56,7 +56,9 @@ function judge(name: string): boolean {
   // PGPASSWORD, MYSQLPASS and the like are written in one piece.
   return (
     SECRET_WORDS.has(last) ||
-    /(?:password|passwd|passphrase|apikey|secretkey|authtoken)$/.test(last)
+    /(?:password|passwd|passphrase|apikey|secretkey|authtoken|(?:smtp|imap|mail|ldap|bind|db|root|admin|user|proxy|ftp|http|mysql|pg)pass)$/.test(
+      last,
+    )
   );
 }
 

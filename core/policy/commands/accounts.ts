@@ -58,6 +58,7 @@ export const accounts: Table = {
   ...each(
     'id',
     reads('-aGgnruzZ --context --group --groups --name --real --user --zero --help --version', {
+      anyOption: true,
       output: ids,
     }),
   ),

@@ -62,7 +62,7 @@ const set: Check = (call) => {
       at++;
     else if (!/^[-+][eufC]+$/.test(word)) break;
   }
-  return at === words.length && words.length > 0
+  return (at === words.length && words.length > 0) || words.join(' ') === '-o'
     ? []
     : [changes('set changes the shell or its parameters')];
 };
@@ -122,6 +122,9 @@ export const builtins: Table = {
   kill: { check: kill },
   wait: reads('-fn'),
   ...each('jobs times dirs', reads('-lnprs')),
+  shopt: reads('-pq', {
+    also: (line) => names(line.operands, 'shopt'),
+  }),
   ulimit: reads('-SHabcdefiklmnpqrstuvxPRT', { operands: 'none' }),
   umask: reads('-Sp', { operands: 'none' }),
   hash: reads('-lt', { operands: 'none' }),

@@ -9,7 +9,7 @@ import { has, readOptions, valuesOf } from './options.ts';
 import { each, problems, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
 
-const LIST = reads(
+const LISTING = reads(
   '-aqlsgv -f: -n: --all --quiet --filter: --format: --last: --latest --no-trunc --size --digests --tree --resolve --no-resolve --orphans? --services --status: --pod --ns --sort: --external --human? --verbose',
   {
     output: (call) =>
@@ -22,6 +22,14 @@ const LIST = reads(
         : { kind: 'any' },
   },
 );
+/** The table of `docker ps` begins with the container's id; with other formats anything may stand there. */
+const LIST: Rule = {
+  ...LISTING,
+  leadingIds: (call) =>
+    / ps$/.test(call.name) && !call.args.some((arg) => /^--format|^-\w*[^aqnl-]/.test(arg.value))
+      ? 1
+      : 0,
+};
 const INSPECT = reads('-s -f: --format: --type: --size --pretty --verbose', {
   also: (read) =>
     valuesOf(read, '-f', '--format')

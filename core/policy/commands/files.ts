@@ -2,6 +2,7 @@
 import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Call, Check, HoleKind } from '../model.ts';
 import { isDisk, isKernelSwitch, isSystemRoot, isVital, overwriting, secrecyOf } from '../paths.ts';
+import { sendsNames } from './hosts.ts';
 import { best, given, operandsOf, targets } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { each, problems, reads, readsFile } from './rules.ts';
@@ -159,6 +160,8 @@ const rsync: Check = (call, shell) => {
   );
   const dry = has(read, '-n', '--dry-run', '--list-only', '--version', '--help');
   const remote = read.operands.some((arg) => /:/.test(arg.value));
+  // A dry run against another machine asks it what it has, as ssh would.
+  if (dry && read.problems.length === 0) return remote ? sendsNames('rsync', read.operands) : [];
   return dry && !remote
     ? problems('rsync', read)
     : [
@@ -180,6 +183,8 @@ function listed(call: Call): HoleKind {
     );
   if (given(call, 'lgnoRaAsi', 'recursive', 'format', 'all', 'almost-all', 'size', 'inode'))
     return { kind: 'any' };
+  const kernel = operands.every((arg) => /^\/sys\/(class\/\w+|block)\/?$/.test(arg.value));
+  if (kernel && operands.length === 1) return { kind: 'id' };
   if (plain) return { kind: 'paths', patterns: operands.map((arg) => arg.value) };
   return operands.length < 2 && operands.every(isKnown) && !given(call, 'd', 'directory')
     ? { kind: 'name' }

@@ -82,8 +82,7 @@ const config: Rule = {
       has(read, '-l', '--list', '--get', '--get-all', '--get-regexp', '--get-urlmatch') ||
       read.operands.length === 1;
     const lists =
-      call.args[0]?.value === 'list' ||
-      has(read, '-l', '--list', '--get-urlmatch') ||
+      has(read, '--get-urlmatch') ||
       read.operands.some((name) => /pass|token|secret|extraheader|^[.^*$+]*$/i.test(name.value));
     const secret =
       lists && !has(read, '--name-only')
@@ -195,6 +194,12 @@ const RO: Readonly<Record<string, Rule>> = {
   'cat-file': reads('-p -t -s -e --batch-check? --batch-all-objects', {
     also: (read, _call, shell) => storedSecrets(read.operands, shell),
   }),
+  clean: reads('-n -d -x -X -q -e: --dry-run --quiet --exclude:', {
+    also: (read) => (has(read, '-n', '--dry-run') ? [] : [changes('git clean deletes files')]),
+  }),
+  fsck: reads(
+    '-v --full --strict --connectivity-only --unreachable --dangling --no-dangling --root --tags --no-progress --progress --name-objects',
+  ),
   'count-objects': reads('-v -H --verbose --human-readable'),
   'for-each-ref': reads(
     '--count: --sort: --format: --points-at: --merged? --no-merged? --contains? --no-contains? --ignore-case --omit-empty',

@@ -9,7 +9,7 @@ import { each, problems, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const CURL =
-  '-s -S -f -L -I -i -k -v -g -N -4 -6 -m: -X: -w: -A: -H: -e: -r: --silent --show-error --fail --fail-with-body --location --head --include --insecure --verbose --globoff --no-buffer --ipv4 --ipv6 --max-time: --connect-timeout: --retry: --retry-delay: --retry-max-time: --retry-connrefused --request: --write-out: --user-agent: --header: --referer: --range: --compressed --http1.1 --http2 --http1.0 --tlsv1.2 --tlsv1.3 --max-redirs: --resolve: --noproxy: --no-progress-meter --progress-bar --url: --output: -o: --unix-socket: --interface: --connect-to: --cacert: --no-keepalive --version --help --max-filesize: --no-location --path-as-is -V -h';
+  '-s -S -f -L -I -i -k -v -g -N -4 -6 -m: -X: -w: -A: -H: -e: -r: --silent --show-error --fail --fail-with-body --location --head --include --insecure --verbose --globoff --no-buffer --ipv4 --ipv6 --max-time: --connect-timeout: --retry: --retry-delay: --retry-max-time: --retry-connrefused --request: --write-out: --user-agent: --header: --referer: --range: --compressed --http1.1 --http2 --http1.0 --tlsv1.2 --tlsv1.3 --max-redirs: --resolve: --noproxy: --no-progress-meter --progress-bar --url: --output: -o: --unix-socket: --interface: --connect-to: --cacert: --no-keepalive --version --help --max-filesize: --no-location --path-as-is -V -h -G --get --data-urlencode: -d: --data:';
 
 const curl: Check = (call, shell) => {
   const read = readOptions(call.args, CURL);
@@ -69,9 +69,12 @@ function sent(read: Options, call: Call): Finding[] {
       value.value.startsWith('@') ||
       /%output\{|%\{stderr\}.*@/.test(value.value),
   );
-  const body = call.args
-    .map(best)
-    .some((word) => /^(-d|--data|-F|--form|-T|--upload-file|--json)/.test(word));
+  const query = valuesOf(read, '-d', '--data', '--data-urlencode');
+  const asked = has(read, '-G', '--get') && query.every((value) => /^[^@\0]*$/.test(value.value));
+  const body =
+    !asked &&
+    (query.length > 0 ||
+      call.args.map(best).some((word) => /^(-F|--form|-T|--upload-file|--json|--data)/.test(word)));
   return [
     ...open.map((value) => changes(`curl sends what is only known at run time: ${shown(value)}`)),
     ...(body ? [requests('curl', literal('POST'), call)] : []),

@@ -11,6 +11,7 @@ import { files } from './files.ts';
 import { findTable } from './find.ts';
 import { firewall } from './firewall.ts';
 import { gitTable } from './git.ts';
+import { asksForHelp } from './help.ts';
 import { http } from './http.ts';
 import { interfaces } from './interfaces.ts';
 import { keys } from './keys.ts';
@@ -68,11 +69,17 @@ const tables = [
   wrappers,
 ];
 
+/** The rule of a program that is also asked for its version or its help. */
+const answering = (rule: Rule): Rule => ({
+  ...rule,
+  check: (call, shell) => (asksForHelp(call) ? [] : rule.check(call, shell)),
+});
+
 const programs = new Map<string, Rule>();
 for (const table of tables) {
   for (const [name, rule] of Object.entries(table)) {
     if (programs.has(name)) throw new TypeError(`two tables of command families name ${name}`);
-    programs.set(name, rule);
+    programs.set(name, answering(rule));
   }
 }
 

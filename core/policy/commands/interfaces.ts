@@ -1,6 +1,6 @@
 /** Interfaces, addresses and routes: showing them, and what sets them. */
-import { changes, destroys, endless, isKnown, shown } from '../model.ts';
-import type { Check } from '../model.ts';
+import { changes, destroys, endless, HOLE, isKnown, shown } from '../model.ts';
+import type { Arg, Check } from '../model.ts';
 import { has, readOptions } from './options.ts';
 import { each, listing, mutates, problems } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -59,9 +59,11 @@ const ip: Check = (call, shell) => {
   if (name === 'monitor') return [...found, endless('ip monitor waits for events')];
   if (verb === undefined) return found;
   if (name === 'xfrm')
-    return /^(state|policy)$/.test(verb.value) && rest.length === 0
-      ? [...found, changes('ip xfrm shows keys')]
-      : [...found, changes('ip xfrm changes or shows keys')];
+    return /^(state|policy)$/.test(verb.value) && rest.length === 1 && rest[0]?.value === 'count'
+      ? found
+      : /^(state|policy)$/.test(verb.value) && rest.length === 0
+        ? [...found, changes('ip xfrm shows keys')]
+        : [...found, changes('ip xfrm changes or shows keys')];
   if (allowed.split(' ').includes(verb.value)) return found;
   const text = rest.map((arg) => arg.value).join(' ');
   const flushes = /^f(l(u(sh?)?)?)?$/.test(verb.value) && !/^cache$/.test(text);
@@ -95,19 +97,22 @@ const ifconfig: Check = (call) => {
   ];
 };
 
+/** A word that is known, or a plain one out of a listing. */
+const isName = (arg: Arg): boolean =>
+  isKnown(arg) || (arg.value === HOLE && arg.holes[0]?.kind === 'id');
+
 const ethtool: Check = (call) => {
   const [first, ...rest] = call.args;
   if (
     first &&
-    isKnown(first) &&
+    isName(first) &&
     rest.length === 0 &&
     (!first.value.startsWith('-') || /^--(version|help)$|^-h$/.test(first.value))
   )
     return [];
   const reading =
     /^(-[acgikSTnxPlmd]|--(show-[\w-]+|driver|statistics|module-info|phy-statistics|get-[\w-]+|show-features))$/;
-  const plain =
-    rest.length === 1 && rest.every((arg) => isKnown(arg) && !arg.value.startsWith('-'));
+  const plain = rest.length === 1 && rest.every((arg) => isName(arg) && !arg.value.startsWith('-'));
   return first && reading.test(first.value) && plain
     ? []
     : [changes('ethtool changes a network card')];

@@ -67,6 +67,16 @@ const kubeReads = (spec: string = GET): Rule =>
       / get$/.test(call.name) && NAMES.test(sure(call)) ? { kind: 'id' } : { kind: 'any' },
   });
 
+/** The tables of `kubectl get` begin with the name, or with namespace and name. */
+const GETS: Rule = {
+  ...kubeReads(),
+  leadingIds: (call) => {
+    const text = sure(call);
+    if (/(^| )(-o|--output|--template|-L)(?! ?=?wide( |$))/.test(text)) return 0;
+    return /(^| )(-A|--all-namespaces)( |$)/.test(text) ? 2 : 1;
+  },
+};
+
 const LOGS = kubeReads(
   `${GLOBALS} -f -p -c: -l: --follow --previous --container: --selector: --since: --since-time: --tail: --timestamps --all-containers --prefix --limit-bytes: --max-log-requests: --all-pods --ignore-errors`,
 );
@@ -109,7 +119,8 @@ const kubectl = verbs({
   globals: `${GLOBALS} --kubeconfig:`,
   also: kubeconfig,
   read: {
-    'get describe top api-resources api-versions events': kubeReads(),
+    get: GETS,
+    'describe top api-resources api-versions events': kubeReads(),
     logs: LOGS,
     exec: {
       check: (call, shell) =>

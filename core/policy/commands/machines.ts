@@ -2,6 +2,7 @@
 import { execIn } from './containers.ts';
 import { changes, shown } from '../model.ts';
 import type { Check } from '../model.ts';
+import { sure } from './lenient.ts';
 import { readOptions, valuesOf } from './options.ts';
 import { dangerFindings, each, problems, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -46,6 +47,9 @@ const virsh = verbs({
 
 const lxcTool = (read: string): { check: Check } => reads(read);
 
+const TERRAFORM_ASKS =
+  /^(version|-version|-v|--version|state list( [\w.[\]"-]+)*|workspace (list|show)|fmt (-check|-diff -check|-check -diff)( -recursive)?( [\w./][\w./-]*)?)$/;
+
 export const machines: Table = {
   ...each('lxc incus', lxc),
   virsh,
@@ -84,16 +88,19 @@ export const machines: Table = {
     read: { 'status global-status version': reads('--machine-readable') },
     danger: [[/(^| )destroy( |$)/, 'deletes machines']],
   }),
-  // Even `terraform version` asks its maker for news and writes down the answer.
+  // A plan and a check of the configuration run the programs of providers; these calls do not.
   ...each('terraform tofu pulumi', {
-    check: (call) => [
-      ...dangerFindings(call, [
-        [
-          /(^| )(destroy|apply .*-destroy|state rm|workspace delete)( |$)/,
-          'destroys what it manages',
-        ],
-      ]),
-      changes(`${call.name} writes its own state`),
-    ],
+    check: (call) =>
+      TERRAFORM_ASKS.test(sure(call)) && call.name !== 'pulumi'
+        ? []
+        : [
+            ...dangerFindings(call, [
+              [
+                /(^| )(destroy|apply .*-destroy|state rm|workspace delete)( |$)/,
+                'destroys what it manages',
+              ],
+            ]),
+            changes(`${call.name} writes its own state`),
+          ],
   }),
 };

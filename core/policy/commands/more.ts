@@ -153,8 +153,8 @@ export const more: Table = {
   ...each('dstat dool arcstat', onlyIf(/^(-[a-z]+ )*\d+ \d+$/)),
   nmap: onlyIf(
     line(
-      '-s[nT]|-Pn|-n|-F|--open|--reason|-v|-T[0-5]|-[46]|-p ?[\\d,-]+|--top-ports \\d+|[\\w.:][\\w.:/-]*',
-      '(?=.*(^| )-(s[nT]|p))',
+      '-s[nTSUV]|-Pn|-n|-F|--open|--reason|-v|-T[0-5]|-[46]|-p ?[\\d,-]+|-p-|--top-ports \\d+|[\\w.:][\\w.:/-]*',
+      '(?=.*(^| )-(s[nTSUV]|p))',
     ),
   ),
   mosquitto_sub: { check: () => [endless('mosquitto_sub waits for messages')] },
@@ -165,6 +165,19 @@ export const more: Table = {
   ...each(
     'az gcloud gsutil doctl openstack velero linode-cli oci flyctl heroku s3cmd b2 eksctl kops govc longhornctl cilium occ',
     onlyIf(/^(--version|version)$/, GONE),
+  ),
+  fping: onlyIf(
+    line('-[aduseAn]|-[cCtrip] ?\\d+|-g|[\\d.]+(/\\d+)?', '(?=.*(^| )-[cC] ?\\d+|-[aud])'),
+  ),
+  smbclient: onlyIf(/^(-N )?-L ?[\w./:-]+( -N| -g| -U ?[\w%.-]+)*$/),
+  'unbound-checkconf': onlyIf(/^([\w/][\w./-]*)?$/),
+  'rabbitmq-diagnostics': onlyIf(
+    /^(-q )?(check_\w+|status|ping|memory_breakdown|cluster_status|listeners|alarms|server_version|erlang_version)$/,
+  ),
+  // They need a screen; only their version is asked for.
+  ...each(
+    'htop btop atop glances ctop lazydocker turbostat dovecot ansible-lint ansible-doc tldr',
+    onlyIf(/^$(?!$)/),
   ),
   'lxc-checkconfig': onlyIf(/^$/),
   vzlist: onlyIf(/^(-a|-o [\w,]+)*$/),

@@ -1,11 +1,11 @@
 /** Processes: looking at them, how busy they are, and ending them. */
-import { changes, destroys, endless, isKnown, shown } from '../model.ts';
+import { changes, destroys, endless, isKnown, isOpen, shown } from '../model.ts';
 import type { Call, Check, Finding } from '../model.ts';
 import { sendsNames } from './hosts.ts';
 import { best } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
-import { each, ids, onlyWith, problems, reads, wrecks } from './rules.ts';
+import { each, numbers, onlyWith, problems, reads, wrecks } from './rules.ts';
 import type { Table } from './rules.ts';
 
 /** ps takes options of three styles; all only look, but `e` shows environments, which hold secrets. */
@@ -23,7 +23,7 @@ export const ps: Check = (call) => {
       );
     if (!value && /^[a-zA-Z]*e[a-zA-Z]*$/.test(word))
       found.push(changes('ps e shows environments, which may hold secrets'));
-    if (!isKnown(arg) && arg.holes.some((hole) => hole.kind === 'any')) {
+    if (!isKnown(arg) && arg.holes.some(isOpen)) {
       if (!value || arg.splits) found.push(changes(`ps: ${shown(arg)} is only known at run time`));
     }
   }
@@ -57,17 +57,22 @@ const fuser: Check = (call) =>
   );
 
 export const processes: Table = {
-  ps: { check: ps },
+  ps: {
+    check: ps,
+    // `ps aux` and `ps -ef` begin with the user and the number of the process.
+    leadingIds: (call) =>
+      /^(aux\w*|-ef\w*|-e -f|-Af)$/.test(call.args.map((arg) => arg.value).join(' ')) ? 2 : 0,
+  },
   pgrep: reads(
     '-acfiLlnovwx -d: -g: -G: -P: -s: -t: -u: -U: -r: -F:@ -A --ns: --nslist: --full --list-name --list-full --exact --newest --oldest --count --ignore-case --inverse --parent: --user: --euid: --uid: --group: --delimiter: --runstates: --older: --help --version',
     {
       output: (call) =>
         call.args.some((arg) => /^-[a-zA-Z]*[ald]|^--(list|delim)/.test(arg.value))
           ? { kind: 'any' }
-          : { kind: 'id' },
+          : numbers(),
     },
   ),
-  pidof: reads('-sxnqc -o: -S:', { output: ids }),
+  pidof: reads('-sxnqc -o: -S:', { output: numbers }),
   pstree: reads(
     '-aAcGghlnNpsStTuUZV -H: -C: --arguments --ascii --show-pids --show-parents --uid-changes --long --numeric-sort',
   ),

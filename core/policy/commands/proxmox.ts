@@ -2,7 +2,7 @@
 import { changes, destroys, shown } from '../model.ts';
 import type { Check, Rule } from '../model.ts';
 import { secrecyOf } from '../paths.ts';
-import { best } from './lenient.ts';
+import { best, sure } from './lenient.ts';
 import { readOptions } from './options.ts';
 import { each, ids, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -147,6 +147,10 @@ const pvesm = verbs({
 const many = (read: string, danger: readonly (readonly [RegExp, string])[] = []): Rule =>
   verbs({ read: { [read]: OUT }, danger });
 
+/** Reading without a lock and without a cache leaves no trace. */
+const RESTIC_ASKS =
+  /^(version|(?=.*(^| )--no-lock( |$))(?=.*(^| )--no-cache( |$))((--no-lock|--no-cache|--json|-r [\w.:/@-]+|--repo[= ][\w.:/@-]+|--password-file[= ][\w./-]+|--host[= ][\w.-]+|--tag[= ][\w.-]+|latest|[0-9a-f]{8}) )*(snapshots|stats|ls)( (--no-lock|--no-cache|--json|--compact|--latest[= ]\d+|--mode[= ][\w-]+|latest|[0-9a-f]{8}))*)$/;
+
 export const proxmox: Table = {
   pct,
   qm,
@@ -211,14 +215,18 @@ export const proxmox: Table = {
     },
     danger: [[/datastore (remove|destroy)/, 'removes a datastore']],
   }),
+  // What lists an archive takes its lock and keeps a cache: other jobs notice both.
   ...each('borg borgmatic', {
-    check: (call) => [
-      ...(/(^| )(delete|prune|compact)( |$)/.test(call.args.map(best).join(' ')) &&
-      !call.args.some((arg) => /^(-n|--dry-run)$/.test(best(arg)))
-        ? [destroys('borg deletes backups')]
-        : []),
-      changes('borg works on backups'),
-    ],
+    check: (call) =>
+      /^(-V|--version)$/.test(sure(call))
+        ? []
+        : [
+            ...(/(^| )(delete|prune|compact)( |$)/.test(call.args.map(best).join(' ')) &&
+            !call.args.some((arg) => /^(-n|--dry-run)$/.test(best(arg)))
+              ? [destroys('borg deletes backups')]
+              : []),
+            changes('borg works on backups'),
+          ],
   }),
   restic: {
     check: (call) => [
@@ -226,11 +234,9 @@ export const proxmox: Table = {
       !call.args.some((arg) => /^(-n|--dry-run)$/.test(best(arg)))
         ? [destroys('restic deletes backups')]
         : []),
-      ...(/^(-\S+ )*(snapshots|stats|ls|check|version|diff)( |$)/.test(
-        call.args.map(best).join(' '),
-      )
-        ? [changes('restic locks its repository while it reads')]
-        : [changes('restic works on backups')]),
+      ...(RESTIC_ASKS.test(sure(call))
+        ? []
+        : [changes('restic works on backups, or locks and caches while it reads')]),
     ],
   },
 };

@@ -1,5 +1,5 @@
 /** The few forms that the tables of command families are written in. */
-import { changes, destroys, isKnown, mayBeOption, shown } from '../model.ts';
+import { changes, destroys, isKnown, isOpen, mayBeOption, shown } from '../model.ts';
 import type { Arg, Call, Check, Finding, HoleKind, Rule, Shell } from '../model.ts';
 import { reading } from '../paths.ts';
 import { checkSpecification, has, readOptions } from './options.ts';
@@ -84,8 +84,7 @@ function optionFiles(read: Options, shell: Shell): Finding[] {
 /** What speaks against reading the contents of the file that a word names. */
 export function readsFile(arg: Arg, shell: Shell): Finding[] {
   if (arg.value === '-') return [];
-  const open =
-    arg.holes.some((hole) => hole.kind === 'any') || (arg.value.includes('\0') && mayBeOption(arg));
+  const open = arg.holes.some(isOpen) || (arg.value.includes('\0') && mayBeOption(arg));
   const found = [
     ...reading(arg, shell.directories),
     ...arg.holes.flatMap((hole) =>
@@ -171,7 +170,13 @@ export function verbs(how: Verbs): Rule {
       }
     );
   };
-  return { check, output, verbs: true, ...(how.inert ? { inert: true } : {}) };
+  const leadingIds = (call: Call): number => {
+    const read = readOptions(call.args, how.globals ?? '', { stopAtOperand: true });
+    const [verb, ...args] = read.operands;
+    const rule = verb ? table.get(verb.value) : undefined;
+    return rule?.leadingIds?.({ ...call, name: `${call.name} ${verb?.value}`, args }) ?? 0;
+  };
+  return { check, output, leadingIds, verbs: true, ...(how.inert ? { inert: true } : {}) };
 }
 
 /** Danger found in the joined words of a call. */
@@ -195,6 +200,9 @@ export function each(names: string, rule: Rule): Record<string, Rule> {
 
 /** Output that is ids only: numbers, names without slashes or leading dashes. */
 export const ids = (): HoleKind => ({ kind: 'id' });
+
+/** Output that is whole numbers only. */
+export const numbers = (): HoleKind => ({ kind: 'id', number: true });
 
 /** A program whose operands, joined by blanks, must match to only read. */
 export const listing = (spec: string, pattern: RegExp, what: string): { check: Check } => ({

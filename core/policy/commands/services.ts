@@ -114,7 +114,18 @@ const service: Check = (call) => {
 };
 
 export const services: Table = {
-  systemctl: { check: systemctl, inert: true, output: unitNames },
+  systemctl: {
+    check: systemctl,
+    inert: true,
+    output: unitNames,
+    leadingIds: (call) =>
+      call.args.length === 0 ||
+      /^list-(units|unit-files)$/.test(
+        call.args.map(sureWord).find((word) => !word.startsWith('-')) ?? 'list-units',
+      )
+        ? 1
+        : 0,
+  },
   journalctl: { check: journalctl },
   service: { check: service, inert: true },
   ...each('rc-service', {

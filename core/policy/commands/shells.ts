@@ -2,7 +2,8 @@
 import { changes, destroys, HOLE, isKnown, literal, shown, unknownArg } from '../model.ts';
 import type { Arg, Call, Check, Finding, Shell } from '../model.ts';
 import { secrecyOf } from '../paths.ts';
-import { readOptions } from './options.ts';
+import { sure } from './lenient.ts';
+import { readOptions, valuesOf } from './options.ts';
 import { each, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
@@ -94,6 +95,8 @@ const interpreter: Check = (call, shell) => {
       ? [changes(`${call.name} -v starts an interpreter`)]
       : [];
   }
+  const asked = questions(call, shell);
+  if (asked) return asked;
   const code = words.map((word) => word.replaceAll(HOLE, ' '));
   const secret = call.args.flatMap((arg) =>
     isKnown(arg) && !arg.value.startsWith('-') && !/\s/.test(arg.value)
@@ -107,6 +110,33 @@ const interpreter: Check = (call, shell) => {
     ...[...code, ...call.input.texts].flatMap(languageDanger),
   ];
 };
+
+/** What an interpreter only tells or checks: PHP's settings and syntax, and Python's reader of JSON. */
+function questions(call: Call, shell: Shell): Finding[] | undefined {
+  if (call.name === 'php') {
+    const read = readOptions(
+      call.args,
+      '-vmi -l:@ --version --modules --info --ini --ri: --syntax-check:@',
+    );
+    if (read.problems.length > 0 || read.operands.length > 0 || read.options.length !== 1)
+      return undefined;
+    return valuesOf(read, '-l', '--syntax-check').flatMap((file) => readsFile(file, shell));
+  }
+  const [first, module, ...rest] = call.args;
+  if (!/^python3?$/.test(call.name) || first?.value !== '-m' || module?.value !== 'json.tool')
+    return undefined;
+  // Python looks for the module where it stands first: at home, not where a command goes.
+  const home = [...shell.directories].every((directory) => directory === '~');
+  const read = readOptions(
+    rest,
+    '--sort-keys --no-ensure-ascii --json-lines --indent: --tab --no-indent --compact',
+  );
+  const one =
+    read.operands.length <= 1 && read.operands.every((file) => !file.splits && !file.glob);
+  return home && one && read.problems.length === 0
+    ? read.operands.flatMap((file) => readsFile(file, shell))
+    : undefined;
+}
 
 /** A process is started in a loop that nothing ends. */
 const FORKS =
@@ -140,7 +170,7 @@ const evaluate: Check = (call, shell) => {
 const later =
   (why: string): Check =>
   (call, shell) =>
-    /^--version$/.test(call.args.map((arg) => arg.value).join(' '))
+    /^(alias|trap|complete|bind|enable)$/.test(call.name) && /^(-p)?$/.test(sure(call))
       ? []
       : [
           changes(`${call.name} ${why}`),

@@ -1,9 +1,9 @@
 /** Programs that tell about the machine: processes, memory, users, kernel, clock. */
-import { changes, destroys, isKnown, shown } from '../model.ts';
+import { changes, destroys, isKnown, isOpen, shown } from '../model.ts';
 import type { Check } from '../model.ts';
 import { best, given, operandsOf, sure } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
-import { each, ids, onlyWith, problems, reads, readsFile, wrecks } from './rules.ts';
+import { each, ids, numbers, onlyWith, problems, reads, readsFile, wrecks } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const date: Check = (call, shell) => {
@@ -12,8 +12,7 @@ const date: Check = (call, shell) => {
     '-uR -I? -d: -r: -f:@ --utc --universal --iso-8601? --rfc-email --rfc-3339: --date: --reference: --file:@ --debug --resolution --version --help',
   );
   const sets = read.operands.filter(
-    (arg) =>
-      !arg.value.startsWith('+') || (arg.splits && arg.holes.some((hole) => hole.kind === 'any')),
+    (arg) => !arg.value.startsWith('+') || (arg.splits && arg.holes.some(isOpen)),
   );
   return [
     ...problems('date', read),
@@ -91,8 +90,9 @@ const gone = (what: string): { check: Check } => ({
 });
 
 export const system: Table = {
+  nproc: reads('--all --ignore: --help --version', { operands: 'none', output: numbers }),
   ...each(
-    'whoami logname tty nproc arch',
+    'whoami logname tty arch',
     reads('-s --silent --quiet --all --ignore: --help --version', {
       operands: 'none',
       output: ids,
@@ -109,7 +109,9 @@ export const system: Table = {
     check: date,
     output: (call) =>
       call.args.every((arg) => !/[/ ]|^\+-|\0|%[-_0^#]*[0-9]*[DxntzhNE:+]|%%/.test(arg.value))
-        ? { kind: 'id' }
+        ? call.args.length === 1 && call.args[0]?.value === '+%s'
+          ? numbers()
+          : { kind: 'id' }
         : { kind: 'any' },
   },
   ...each('cal ncal', reads('-1371yjmswhe -A: -B:  -n: --three --year --monday')),
@@ -193,8 +195,16 @@ export const system: Table = {
     ],
   },
   ...each(
-    'modprobe insmod rmmod depmod kmod-load sysctl-apply update-initramfs update-grub grub-install grub-mkconfig dracut mkinitcpio ldconfig',
+    'modprobe insmod rmmod depmod kmod-load sysctl-apply update-initramfs update-grub grub-install grub-mkconfig dracut mkinitcpio',
     gone('changes the kernel or its boot'),
+  ),
+  ldconfig: onlyWith('-pN -v', '-p'),
+  grubby: onlyWith(
+    '--info: --default-kernel --default-index --default-title',
+    '--info',
+    '--default-kernel',
+    '--default-index',
+    '--default-title',
   ),
   ...each('umount swapoff losetup-d mkinitrd', gone('detaches file systems')),
   ...each(
@@ -206,7 +216,7 @@ export const system: Table = {
       const text = call.args.map(best).join(' ');
       if (/\b(power|chassis power)\s+(off|cycle|reset|soft)\b/.test(text))
         return [destroys(`ipmitool stops the machine: ${shown(text)}`)];
-      return /^(sdr( type [\w ]+| entity [\d.]+)?|sensor|sel (list|elist|info)|fru( print)?|lan print( \d+)?|chassis (status|power status)|power status|mc info|user list( \d+)?)( list| elist)?$/.test(
+      return /^(sdr( type [\w ]+| entity [\d.]+| (list|elist)( (all|full|compact|event|mcloc|fru|generic))?)?|sensor( list)?|sel( (list|elist|info))?( (first|last) \d+)?|fru( print)?|lan print( \d+)?|chassis (status|power status)|power status|mc info|user list( \d+)?)( list| elist)?$/.test(
         sure(call),
       )
         ? []

@@ -66,7 +66,12 @@ export const text: Table = {
     {
       operands: 'files',
       anyOption: true,
-      output: (call) => (operandsOf(call).length === 0 ? { kind: 'id' } : { kind: 'any' }),
+      output: (call) =>
+        operandsOf(call).length > 0
+          ? { kind: 'any' }
+          : call.args.length === 1
+            ? { kind: 'id', number: true }
+            : { kind: 'id' },
     },
   ),
   cut: reads(
@@ -75,6 +80,10 @@ export const text: Table = {
   ),
   tr: reads('-cCdst --complement --delete --squeeze-repeats --truncate-set1 --help --version', {
     anyOption: true,
+    output: (call) =>
+      /^-(dc|cd) (0-9|\[:digit:\]|\[0-9\])$/.test(call.args.map((arg) => arg.value).join(' '))
+        ? { kind: 'id', number: true }
+        : { kind: 'any' },
   }),
   sort: reads(
     '-bdfghiMnRrVcCmsuz -k: -t: -S: --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --ignore-nonprinting --month-sort --human-numeric-sort --numeric-sort --random-sort --reverse --sort: --version-sort --check? --merge --key: --stable --buffer-size: --field-separator: --parallel: --unique --zero-terminated --debug --help --version',
@@ -196,7 +205,11 @@ export const text: Table = {
   dirname: reads('-z --zero --help --version'),
   seq: reads('-w -s: -f: --separator: --format: --equal-width --help --version', {
     output: (call) =>
-      call.args.every((arg) => /^\d[\d.]*$/.test(arg.value)) ? { kind: 'id' } : { kind: 'any' },
+      call.args.every((arg) => /^\d[\d.]*$/.test(arg.value))
+        ? call.args.every((arg) => /^\d+$/.test(arg.value))
+          ? { kind: 'id', number: true }
+          : { kind: 'id' }
+        : { kind: 'any' },
     also: (read) =>
       read.operands.every((arg) => /^[-+]?[\d.\0]+$/.test(arg.value))
         ? []

@@ -66,7 +66,7 @@ const su: Check = (call, shell) => {
 const SSH_SETTINGS =
   /^(ConnectTimeout|ConnectionAttempts|BatchMode|ServerAlive(Interval|CountMax)|LogLevel|Port|User|AddressFamily|Compression|NumberOfPasswordPrompts|PasswordAuthentication|PreferredAuthentications|PubkeyAuthentication|IdentitiesOnly|IdentityFile|RequestTTY|HostKeyAlgorithms|ConnectTimeout|TCPKeepAlive|ForwardX11|ForwardAgent=no|ClearAllForwardings|UserKnownHostsFile=\/dev\/null|StrictHostKeyChecking=(yes|ask))\b/i;
 
-const SSH_OPTIONS = '-46aCknqTtvx -p: -l: -i: -o: -F: -J: -c: -m: -b: -B: -e: -V';
+const SSH_OPTIONS = '-46aCGknqTtvx -p: -l: -i: -o: -F: -J: -c: -m: -b: -B: -e: -V';
 
 /** ssh takes options in front of the host and behind it. */
 const ssh: Check = (call, shell) => {
@@ -79,7 +79,11 @@ const ssh: Check = (call, shell) => {
   };
   const found = problems('ssh', read);
   if (has(read, '-V')) return found;
+  const forgets = valuesOf(read, '-o').some((value) =>
+    /^UserKnownHostsFile[= ]\/dev\/null$/i.test(value.value),
+  );
   for (const value of valuesOf(read, '-o')) {
+    if (forgets && /^StrictHostKeyChecking[= ](no|off|accept-new)$/i.test(value.value)) continue;
     if (!SSH_SETTINGS.test(value.value.replace(/\s+/, '=')) || !isKnown(value)) {
       found.push(
         changes(`ssh: setting ${shown(value)} is not known to be harmless`),
@@ -97,6 +101,7 @@ const ssh: Check = (call, shell) => {
   found.push(...sendsNames('ssh', [...(host ? [host] : []), ...valuesOf(read, '-J')]));
   if (words.length > 0) found.push(...sendsInput('ssh', call.input));
   if (!host || host.value.startsWith('-')) return [...found, changes('ssh without a host')];
+  if (has(read, '-G') && words.length === 0) return found;
   if (words.length === 0)
     return [
       ...found,

@@ -1,6 +1,6 @@
 /** Volumes, pools and file systems that span disks. */
-import { changes, destroys, shown } from '../model.ts';
-import type { Check, Rule } from '../model.ts';
+import { changes, destroys, HOLE, shown } from '../model.ts';
+import type { Arg, Check, Rule } from '../model.ts';
 import { counted } from './processes.ts';
 import { best, given, sure, targets } from './lenient.ts';
 import { has, readOptions } from './options.ts';
@@ -13,11 +13,18 @@ const LVM_READ = reads(
 
 const ZFS_READ = reads('-HprjlvwxgLPyn -o: -t: -s: -S: -d: -T: -r --json --json-int');
 
+/** A name out of a listing is no number, which no pool may be called. */
+const isPoolName = (arg: Arg): boolean =>
+  arg.value === HOLE && arg.holes[0]?.kind === 'id' && !arg.holes[0].number;
+
 /** `zpool status 5` and `zpool iostat 5` repeat for ever without a count. */
 const POOL_READ: Rule = {
   check: (call, shell) => [
     ...ZFS_READ.check(call, shell),
-    ...counted({ options: [], operands: [...call.args], problems: [] }, call),
+    ...counted(
+      { options: [], operands: call.args.filter((arg) => !isPoolName(arg)), problems: [] },
+      call,
+    ),
   ],
   output: (call) =>
     /^-Ho name$|^-H -o name$|^-o name -H$/.test(call.args.map((arg) => arg.value).join(' '))
@@ -173,7 +180,17 @@ export const volumes: Table = {
   }),
   zfs: verbs({
     read: {
-      'list get userspace groupspace projectspace holds diff version help': ZFS_READ,
+      list: {
+        ...ZFS_READ,
+        // Names of data sets begin with a letter or digit and go on with slashes.
+        output: (call) =>
+          /^(-H -o name|-Ho name|-o name -H|-Hr? -o name|-H -r -o name)( -t (filesystem|volume|snapshot|all))?( [\w./-]+)?$/.test(
+            sure(call),
+          )
+            ? { kind: 'paths', patterns: ['pool/**/*'] }
+            : { kind: 'any' },
+      },
+      'get userspace groupspace projectspace holds diff version help': ZFS_READ,
       '': reads(''),
     },
     danger: [

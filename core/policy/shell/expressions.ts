@@ -1,6 +1,7 @@
 /** Expressions that Bash evaluates by itself: arithmetic, `[[ ]]`, `${…}`. What they evaluate again is a way to run commands. */
-import { changes, isKnown, shown } from '../model.ts';
+import { changes, HOLE, isKnown, shown } from '../model.ts';
 import type { Arg, Finding } from '../model.ts';
+import { assignmentFindings } from './assignments.ts';
 import type {
   ArithmeticExpression,
   ParameterExpansionPart,
@@ -29,12 +30,14 @@ export function arithmeticFindings(
     case 'ArithmeticGroup':
       return arithmeticFindings(expression.expression, numeric, command);
     case 'ArithmeticUnary':
-      if (/^(\+\+|--)$/.test(expression.operator))
-        return [changes('arithmetic changes a variable')];
+      if (/^(\+\+|--)$/.test(expression.operator)) return stored(expression.operand, numeric);
       return arithmeticFindings(expression.operand, numeric, command);
     case 'ArithmeticBinary':
       if (/(?<![<>=!])=$/.test(expression.operator))
-        return [changes('arithmetic changes a variable')];
+        return [
+          ...stored(expression.left, numeric),
+          ...arithmeticFindings(expression.right, numeric, command),
+        ];
       return [
         ...arithmeticFindings(expression.left, numeric, command),
         ...arithmeticFindings(expression.right, numeric, command),
@@ -46,6 +49,14 @@ export function arithmeticFindings(
     default:
       return [changes('arithmetic evaluates a command')];
   }
+}
+
+/** What speaks against storing a number into a variable: it must be a plain one that holds a number already. */
+function stored(target: ArithmeticExpression, numeric: Numeric): Finding[] {
+  const name =
+    target.type === 'ArithmeticWord' ? /^[A-Za-z_]\w*$/.exec(target.value.trim())?.[0] : undefined;
+  if (name === undefined || !numeric(name)) return [changes('arithmetic changes a variable')];
+  return assignmentFindings(name);
 }
 
 /** `${…}`: plain ones, lengths, literal patterns and defaults are harmless; what is evaluated again or assigns is not. */
@@ -122,6 +133,7 @@ export function testFindings(expression: TestExpression, read: (word: Word) => A
         const arg = read(word);
         return (
           (isKnown(arg) && /^-?\d{1,18}$/.test(arg.value)) ||
+          (arg.value === HOLE && arg.holes[0]?.kind === 'id' && arg.holes[0].number === true) ||
           /^\$[#?$]$|^\$\{#\w+\}$/.test(word.text)
         );
       });

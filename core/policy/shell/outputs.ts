@@ -38,11 +38,18 @@ function pipeOutput(
   // With `|&` error messages come through as well.
   if (node.operators.includes('|&')) return ANY;
   let kind = ANY;
+  let leading = 0;
   for (const command of node.commands) {
-    const handsOn =
-      kind.kind !== 'any' &&
-      (handsLinesOn(command) || (kind.kind === 'id' && selectsFields(command)));
-    if (!handsOn) kind = outputOf(command, registry, lookup);
+    const field = selectedField(command);
+    if (kind.kind !== 'any' && handsLinesOn(command)) continue;
+    if (kind.kind === 'id' && (field !== undefined || cutsFields(command))) continue;
+    if (leading > 0 && handsLinesOn(command)) continue;
+    if (field !== undefined && field <= leading) {
+      kind = { kind: 'id' };
+      continue;
+    }
+    kind = oneWord(command) ?? outputOf(command, registry, lookup);
+    leading = leadingIds(command, registry, lookup);
   }
   return kind;
 }
@@ -62,22 +69,51 @@ function handsLinesOn(node: SyntaxNode): boolean {
       (word) => /^-[a-zA-Z]*[+\d]*$|^\+?\d+$/.test(word) && !/^-[a-z]*[oS]/.test(word),
     );
   }
+  // Letters taken out of a line make no word out of none, unless blanks or slashes come in.
+  if (name === 'tr')
+    return words.length === 2 && words[0] === '-d' && /^[%,:"']+$/.test(words[1] as string);
   if (name !== 'grep') return false;
   const operands = words.filter((word) => !/^-[vwxiEFoq]+$/.test(word));
   return operands.length === 1 && !/^[-<]/.test(operands[0] as string);
 }
 
-/** `awk '{print $1}'` and `cut` pick words out of lines and make none up. */
-function selectsFields(node: SyntaxNode): boolean {
-  if (node.type !== 'Command') return false;
+/** What `awk` prints of each line that it picks: `{print $2}` behind a condition that only compares. */
+const PRINTS_FIELD = /^(?:[^{}()=]|[=!<>]=)*\{\s*print\s+\$(\d+|NF)\s*\}$/;
+
+/** Which field of its lines `awk '{print $1}'` hands on; `$NF` counts as the last of very many. */
+function selectedField(node: SyntaxNode): number | undefined {
+  if (node.type !== 'Command' || node.name?.value !== 'awk') return undefined;
   const words = plainWords(node);
-  if (node.name?.value === 'awk') {
-    return words.length === 1 && /^[^"]*\{\s*print\s+\$\d+\s*\}$/.test(words[0] as string);
-  }
+  const field = words.length === 1 ? PRINTS_FIELD.exec(words[0] as string)?.[1] : undefined;
+  if (field === undefined || /getline/.test(words[0] as string)) return undefined;
+  return field === 'NF' ? Number.MAX_SAFE_INTEGER : Number(field);
+}
+
+/** `awk 'NR==2 {print $5}'` prints one word at most, whatever its input. */
+function oneWord(node: SyntaxNode): HoleKind | undefined {
+  const program = node.type === 'Command' && node.name?.value === 'awk' ? plainWords(node) : [];
+  return program.length === 1 &&
+    /^NR ?== ?\d+ ?\{ ?print \$(\d+|NF) ?\}$/.test(program[0] as string)
+    ? { kind: 'word' }
+    : undefined;
+}
+
+/** `cut` picks words out of lines and makes none up. */
+function cutsFields(node: SyntaxNode): boolean {
   return (
+    node.type === 'Command' &&
     node.name?.value === 'cut' &&
-    /^-d(.| .) -f ?[\d,-]+$|^-f ?[\d,-]+( -d(.| .))?$/.test(words.join(' '))
+    /^-d(.| .) -f ?[\d,-]+$|^-f ?[\d,-]+( -d(.| .))?$/.test(plainWords(node).join(' '))
   );
+}
+
+function leadingIds(node: SyntaxNode, registry: Registry, lookup: Lookup): number {
+  if (node.type !== 'Command' || !node.name) return 0;
+  if (node.redirects.some((redirect) => redirect.operator === '>&')) return 0;
+  const words = [node.name, ...node.suffix.filter((item) => item.type === 'Word')];
+  const [first, ...args] = words.flatMap((word) => readWord(word, lookup));
+  if (!first || !isKnown(first)) return 0;
+  return registry(first.value)?.leadingIds?.({ name: first.value, args, input: NO_INPUT }) ?? 0;
 }
 
 /** True when a command prints nothing but text that stands in it. */

@@ -1,5 +1,5 @@
 /** Redirections: only reading ordinary files, /dev/null and moving descriptors about are read-only. */
-import { changes, HOLE, isKnown, shown } from '../model.ts';
+import { changes, HOLE, isKnown, isOpen, shown } from '../model.ts';
 import type { Arg, Finding, Input } from '../model.ts';
 import { overwriting, reading } from '../paths.ts';
 import type { Redirection, Word, WordPart } from './parse.ts';
@@ -70,7 +70,7 @@ function plain(operator: string, target: Arg, directories: ReadonlySet<string>):
 }
 
 function openedUnknown(target: Arg): Finding[] {
-  const narrow = target.holes.every((hole) => hole.kind !== 'any') && !target.value.includes(`..`);
+  const narrow = target.holes.every((hole) => !isOpen(hole)) && !target.value.includes(`..`);
   return narrow && !target.glob && (target.value !== HOLE || target.holes[0]?.kind === 'paths')
     ? []
     : [changes(`reads a file whose name is only known at run time: ${shown(target)}`)];

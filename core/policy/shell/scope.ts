@@ -25,8 +25,8 @@ export interface Session {
 }
 
 /** Variables that the shell sets to a plain word by itself. */
-const OWN_IDS =
-  /^(EUID|UID|PPID|RANDOM|SECONDS|LINENO|HOSTNAME|USER|LOGNAME|BASHPID|EPOCHSECONDS|BASH_VERSION|HOSTTYPE|OSTYPE)$/;
+const OWN_IDS = /^(HOSTNAME|USER|LOGNAME|BASH_VERSION|HOSTTYPE|OSTYPE)$/;
+const OWN_NUMBERS = /^(EUID|UID|PPID|RANDOM|SECONDS|LINENO|BASHPID|EPOCHSECONDS)$/;
 
 /** A file's name for looking it up: `./s.sh` is `s.sh`. */
 const fileKey = (path: string): string => path.replace(/^(\.\/+)+/, '');
@@ -91,6 +91,7 @@ export class Scope implements Lookup {
   }
 
   hole(name: string): HoleKind {
+    if (OWN_NUMBERS.test(name)) return { kind: 'id', number: true };
     if (OWN_IDS.test(name)) return { kind: 'id' };
     const parameter = /^[1-9]$/.test(name) ? this.parameters?.[Number(name) - 1] : undefined;
     const [own] = parameter?.value === HOLE && this.steadyUpTo(Number(name)) ? parameter.holes : [];
@@ -123,7 +124,10 @@ export class Scope implements Lookup {
   /** True when a variable can only be a whole number. */
   protected numeric(name: string): boolean {
     const known = this.values.get(name);
-    if (!known || known.hole || known.texts.length === 0) return false;
+    if (!known) return OWN_NUMBERS.test(name);
+    if (!known.plain) return false;
+    const numbers = known.hole?.kind === 'id' && known.hole.number === true;
+    if (known.hole ? !numbers : known.texts.length === 0) return false;
     return known.texts.every((text) => /^-?\d{1,15}$/.test(text));
   }
 

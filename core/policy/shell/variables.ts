@@ -17,6 +17,8 @@ export interface Known {
   hole: HoleKind | undefined;
   /** The likeliest of the values that are not plain text. */
   guess: string | undefined;
+  /** True when something else than arithmetic sets it, which might read what came from outside first. */
+  plain: boolean;
   /** Where in the source the variable has certainly been set; before it may be empty. */
   since: number | undefined;
 }
@@ -47,6 +49,7 @@ const SETTERS = new Set([
 ]);
 
 interface Found {
+  plain: boolean;
   texts: Set<string>;
   hole: HoleKind | undefined;
   guess: string | undefined;
@@ -91,8 +94,7 @@ export function variablesOf(
       positional: () => undefined,
     };
     settled = new Map();
-    for (const [name, entry] of found)
-      settled.set(name, { texts: new Set(entry.texts), hole: entry.hole, guess: entry.guess });
+    for (const [name, entry] of found) settled.set(name, { ...entry, texts: new Set(entry.texts) });
     for (const loop of sources.loops) {
       if (!loop.words) note(settled, loop.name, undefined);
       else
@@ -106,15 +108,14 @@ export function variablesOf(
   }
   for (const { name, from } of sources.piped) {
     const entry = entryOf(settled, name);
-    const kind = output(from);
-    entry.hole = entry.hole && entry.hole.kind !== kind.kind ? ANY : kind;
+    entry.hole = both(entry.hole, output(from));
   }
   const since = certain(root);
   for (const entry of settled.values()) if (entry.texts.size > MAX_VALUES) entry.hole = ANY;
   return new Map(
     [...settled].map(([name, entry]) => [
       name,
-      { texts: [...entry.texts], hole: entry.hole, guess: entry.guess, since: since.get(name) },
+      { ...entry, texts: [...entry.texts], since: since.get(name) },
     ]),
   );
 }
@@ -125,11 +126,22 @@ function single(entry: Found | undefined): string | undefined {
 
 function note(found: Map<string, Found>, name: string, arg: Arg | undefined): void {
   const entry = entryOf(found, name);
+  entry.plain = true;
   if (arg && isKnown(arg)) entry.texts.add(arg.value);
   else {
-    entry.hole = entry.hole?.kind === 'any' ? ANY : kindOf(arg);
+    entry.hole = both(entry.hole, kindOf(arg));
     entry.guess = arg?.guess ?? entry.guess;
   }
+}
+
+/** What is known of a value that is one of two. */
+function both(one: HoleKind | undefined, other: HoleKind): HoleKind {
+  if (!one) return other;
+  if (one.kind === 'id' && other.kind === 'id')
+    return one.number && other.number ? one : { kind: 'id' };
+  if (one.kind === 'paths' && other.kind === 'paths')
+    return { kind: 'paths', patterns: [...one.patterns, ...other.patterns].slice(0, 16) };
+  return one.kind === other.kind ? one : ANY;
 }
 
 /** A word of nothing but id holes and letters is an id; one that is a single hole of paths keeps its patterns. */
@@ -144,7 +156,12 @@ function kindOf(arg: Arg | undefined): HoleKind {
 }
 
 function entryOf(found: Map<string, Found>, name: string): Found {
-  const entry = found.get(name) ?? { texts: new Set<string>(), hole: undefined, guess: undefined };
+  const entry = found.get(name) ?? {
+    plain: false,
+    texts: new Set<string>(),
+    hole: undefined,
+    guess: undefined,
+  };
   found.set(name, entry);
   return entry;
 }
@@ -153,6 +170,10 @@ function collect(node: SyntaxNode, into: Sources): void {
   const unknown = (text: string): void => {
     for (const name of text.match(/[A-Za-z_]\w*/g) ?? []) entryOf(into.found, name).hole = ANY;
   };
+  if (node.type === 'ArithmeticFor' && node.initialize) {
+    const counter = arithmeticTarget(node.initialize);
+    if (counter !== undefined) entryOf(into.found, counter).plain = true;
+  }
   if (node.type === 'Assignment') into.assignments.push(node);
   else if (node.type === 'For' || node.type === 'Select')
     into.loops.push({ name: node.name.value, words: node.wordlist });
@@ -162,14 +183,30 @@ function collect(node: SyntaxNode, into: Sources): void {
     /=/.test(node.operation.operator)
   ) {
     unknown(node.parameter);
-  } else if (node.type === 'ArithmeticWord') unknown(node.value);
-  else if (node.type === 'Redirect' && node.descriptor?.type === 'FileDescriptorVariable')
+  } else if (arithmeticTarget(node) !== undefined) {
+    // Whatever arithmetic stores is a whole number.
+    const entry = entryOf(into.found, arithmeticTarget(node) as string);
+    entry.hole = both(entry.hole, { kind: 'id', number: true });
+  } else if (node.type === 'Redirect' && node.descriptor?.type === 'FileDescriptorVariable')
     unknown(node.descriptor.name);
   else if (node.type === 'Pipeline' && pipedRead(node, into)) return;
   else if (node.type === 'Command' && sets(node)) {
     for (const word of node.suffix) if (word.type === 'Word') unknown(word.value);
   }
   forEachChild(node, (child) => collect(child, into));
+}
+
+/** The variable that a piece of arithmetic stores into: `i++`, `i = 5`, `i += 2`. */
+function arithmeticTarget(node: SyntaxNode): string | undefined {
+  const target =
+    node.type === 'ArithmeticUnary' && /^(\+\+|--)$/.test(node.operator)
+      ? node.operand
+      : node.type === 'ArithmeticBinary' && /(?<![<>=!])=$/.test(node.operator)
+        ? node.left
+        : undefined;
+  return target?.type === 'ArithmeticWord'
+    ? /^[A-Za-z_]\w*/.exec(target.value.trim())?.[0]
+    : undefined;
 }
 
 /** True when a command may set variables that its arguments name. */

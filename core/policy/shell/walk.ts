@@ -6,6 +6,7 @@ import { changes, destroys, endless, NO_INPUT, shown } from '../model.ts';
 import type { Arg, Finding, Input } from '../model.ts';
 import { assignmentFindings, prefixFindings } from './assignments.ts';
 import { arithmeticFindings, testFindings } from './expressions.ts';
+import { countsToAnEnd, countsUpAndDown } from './loops.ts';
 import { Parts } from './parts.ts';
 import { dangerIn } from './literals.ts';
 import { isFixed, literalsOf, outputOf } from './outputs.ts';
@@ -49,6 +50,15 @@ class Walk extends Parts {
     return new Walk(this.session, depth, parameters, input);
   }
 
+  /** The tree of the source that is walked. */
+  private root: SyntaxNode | undefined;
+
+  /** The texts that a variable may have, when there is nothing else that it may have. */
+  private readonly texts = (name: string): readonly string[] | undefined => {
+    const known = this.values.get(name);
+    return known && !known.hole ? known.texts : undefined;
+  };
+
   source(source: string): void {
     const searched = (): Finding[] => dangerIn(source, (args) => this.danger(args));
     const unread = tooMuch(source);
@@ -57,6 +67,7 @@ class Walk extends Parts {
     if (fault !== undefined) {
       this.note(changes(`the shell grammar does not accept it: ${fault}`), ...searched());
     }
+    this.root = script;
     this.values = variablesOf(
       script,
       (inner) => this.substitution(inner),
@@ -127,8 +138,10 @@ class Walk extends Parts {
   private neverReading(node: SyntaxNode): void {
     switch (node.type) {
       case 'ArithmeticFor':
-        this.note(changes('computes with variables in a loop'));
+        if (!countsUpAndDown(node, this.texts))
+          this.note(changes('computes with variables in a loop that may never end'));
         for (const inner of [node.initialize, node.test, node.update]) {
+          if (inner) this.note(...arithmeticFindings(inner, (name) => this.numeric(name), true));
           if (inner) this.wordsBelow({ ...inner, type: 'ArithmeticGroup', expression: inner });
         }
         return this.node(node.body);
@@ -163,7 +176,8 @@ class Walk extends Parts {
   private whileLoop(node: Node<'While'>): void {
     const before = this.input;
     const overInput = readsInput(node.clause);
-    if (!overInput) this.note(endless('a loop without a bound repeats'));
+    if (!overInput && !countsToAnEnd(node, this.root ?? node, this.texts))
+      this.note(endless('a loop without a bound repeats'));
     if (!overInput && leavesRunning(node.body))
       this.note(destroys('fork bomb: a loop leaves commands running without waiting for any'));
     this.node(node.clause);

@@ -27,7 +27,7 @@ interface Building {
   holes: HoleKind[];
 }
 
-const ID: HoleKind = { kind: 'id' };
+const NUMBER: HoleKind = { kind: 'id', number: true };
 const ANY: HoleKind = { kind: 'any' };
 
 /** Reads a word in a place where braces and splitting apply (arguments). */
@@ -116,7 +116,7 @@ function add(part: WordPart, quoted: boolean, lookup: Lookup, into: Building): v
       return;
     }
     case 'ArithmeticExpansion':
-      hole(ID, false, '0', into);
+      hole(NUMBER, false, '0', into);
       return;
     case 'ProcessSubstitution':
       text('/dev/fd/63', into);
@@ -149,7 +149,7 @@ function hole(kind: HoleKind, splits: boolean, guess: string, into: Building): v
 function parameter(name: string, quoted: boolean, lookup: Lookup, into: Building): void {
   const value = lookup.variable(name);
   if (value === undefined) {
-    if (/^[#?$!]$/.test(name)) hole(ID, false, '0', into);
+    if (/^[#?$!]$/.test(name)) hole(NUMBER, false, '0', into);
     else hole(lookup.hole(name), !quoted, lookup.guess(name) ?? (name === 'IFS' ? ' ' : ''), into);
     return;
   }
@@ -167,7 +167,7 @@ function expansion(
   const operation = part.operation;
   if (!operation && !part.index && !part.prefix)
     return parameter(part.parameter, quoted, lookup, into);
-  if (part.prefix === '#') return hole(ID, false, '0', into);
+  if (part.prefix === '#') return hole(NUMBER, false, '0', into);
   const value =
     lookup.variable(part.parameter) ??
     lookup.guess(part.parameter) ??
