@@ -1,6 +1,7 @@
 import { expireDueApprovals } from '../core/approvals/expire.ts';
 import { remindOfWaiting } from '../core/approvals/remind.ts';
 import type { Database } from '../core/db/database.ts';
+import { eachAlone } from '../core/db/each-alone.ts';
 import { settleAfterClockJump } from '../core/clock-jumps.ts';
 import { wakeForEnd } from '../core/executions/finish.ts';
 import type { ExecutionId, SessionId } from '../core/ids.ts';
@@ -95,13 +96,11 @@ async function wakeUntaken(database: Database): Promise<number> {
       AND (e.continuation = 'due' OR (e.continuation = 'awaited'
         AND e.ended_at NOT BETWEEN clock_timestamp() - ${UNTAKEN_MS} * interval '1 millisecond' AND clock_timestamp()
         AND NOT EXISTS (SELECT FROM passes p WHERE p.id = e.pass_id AND p.state IN ('queued', 'running'))))`;
-  let woken = 0;
-  for (const { id, session_id: sessionId } of untaken) {
-    await database.write(async (unit) => {
+  return eachAlone(database, 'wake-up', untaken, async ({ id, session_id: sessionId }) =>
+    database.write(async (unit) => {
       await lockSession(unit, sessionId);
       const execution = await unit.db.execution.findUniqueOrThrow({ where: { id } });
-      if (await wakeForEnd(unit, execution)) woken++;
-    });
-  }
-  return woken;
+      return wakeForEnd(unit, execution);
+    }),
+  );
 }

@@ -1,4 +1,5 @@
 import type { Database, Unit } from '../db/database.ts';
+import { eachAlone } from '../db/each-alone.ts';
 import type { Approval } from '../db/rows.ts';
 import { transition } from '../executions/states.ts';
 import type { ApprovalId, SessionId, TurnId } from '../ids.ts';
@@ -61,16 +62,14 @@ export async function expireDueApprovals(database: Database): Promise<number> {
     SELECT id, session_id FROM approvals
     WHERE status = 'pending' AND expires_at <= clock_timestamp()
     ORDER BY expires_at LIMIT 200`;
-  let expired = 0;
-  for (const { id, session_id: sessionId } of due) {
-    await database.write(async (unit) => {
+  return eachAlone(database, 'expiry', due, async ({ id, session_id: sessionId }) =>
+    database.write(async (unit) => {
       if (sessionId !== null) await lockSession(unit, sessionId);
       await unit.db.$queryRaw`SELECT id FROM approvals WHERE id = ${id}::uuid FOR UPDATE`;
       const approval = await unit.db.approval.findUniqueOrThrow({ where: { id } });
-      if (approval.status !== 'pending') return;
+      if (approval.status !== 'pending') return false;
       await expireApproval(unit, approval);
-      expired++;
-    });
-  }
-  return expired;
+      return true;
+    }),
+  );
 }

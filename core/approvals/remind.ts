@@ -1,4 +1,5 @@
 import type { Database, Unit } from '../db/database.ts';
+import { eachAlone } from '../db/each-alone.ts';
 import type { SessionId } from '../ids.ts';
 import { limits } from '../limits.ts';
 import { lockSession } from '../tasks/lock.ts';
@@ -26,10 +27,9 @@ export async function remindOfWaiting(database: Database): Promise<number> {
     WHERE status = 'open' AND reminded_at IS NULL
       AND created_at <= clock_timestamp() - ${afterMs} * interval '1 millisecond'
     ORDER BY created_at LIMIT 200`;
-  let reminded = 0;
-  for (const due of approvals) if (await remind(database, due, markApproval)) reminded++;
-  for (const due of questions) if (await remind(database, due, markQuestion)) reminded++;
-  return reminded;
+  const reminded = (due: readonly Due[], mark: Mark): Promise<number> =>
+    eachAlone(database, 'reminder', due, async (one) => remind(database, one, mark));
+  return (await reminded(approvals, markApproval)) + (await reminded(questions, markQuestion));
 }
 
 interface Due {

@@ -1,4 +1,5 @@
 import { sql, type Database, type Reader, type Sql } from '../db/database.ts';
+import { eachAlone } from '../db/each-alone.ts';
 import type { Session } from '../db/rows.ts';
 import type { SessionId, TurnId } from '../ids.ts';
 import { limits } from '../limits.ts';
@@ -26,13 +27,14 @@ export async function sweepIdle(
   options: { close: boolean },
 ): Promise<IdleSweep> {
   const swept: IdleSweep = { nudged: 0, closed: 0 };
-  for (const { id } of await idleTasks(database.read, sql`TRUE`)) {
-    await database.write(async (unit) => {
+  const idle = await idleTasks(database.read, sql`TRUE`);
+  await eachAlone(database, 'idle task', idle, async ({ id }) =>
+    database.write(async (unit) => {
       const session = await lockSession(unit, id);
       // Something may have happened before the lock.
       const [still] = await idleTasks(unit.db, sql`s.id = ${id}::uuid`);
-      if (still === undefined) return;
-      if (still.nudged && !options.close) return;
+      if (still === undefined) return false;
+      if (still.nudged && !options.close) return false;
       if (still.nudged) {
         await completeTask(unit, {
           sessionId: id,
@@ -41,17 +43,18 @@ export async function sweepIdle(
           by: 'system',
         });
         swept.closed++;
-        return;
+        return true;
       }
       const turnId = await lastTurn(unit.db, id);
-      if (turnId === null) return;
+      if (turnId === null) return false;
       await unit.db.session.update({ where: { id }, data: { nudgedAt: new Date() } });
       unit.audit({ actor: 'system', action: 'task.nudged', sessionId: id, subject: turnId });
       await addNote(unit, { sessionId: id, turnId, text: nudge(session), wake: 'nudge' });
       await refreshStatus(unit, id);
       swept.nudged++;
-    });
-  }
+      return true;
+    }),
+  );
   return swept;
 }
 

@@ -1,4 +1,5 @@
 import type { Database, Unit } from '../db/database.ts';
+import { eachAlone } from '../db/each-alone.ts';
 import type { Pass } from '../db/rows.ts';
 import { faultPoint } from '../faults.ts';
 import type { PassId, SessionId, TurnId } from '../ids.ts';
@@ -145,14 +146,14 @@ export async function requeueLostPasses(database: Database): Promise<SessionId[]
     SELECT id, session_id FROM passes
     WHERE state = 'running' AND (lease_until IS NULL OR lease_until < clock_timestamp())`;
   const requeued: SessionId[] = [];
-  for (const { id, session_id: sessionId } of lost) {
-    await database.write(async (unit) => {
+  await eachAlone(database, 'lost pass', lost, async ({ id, session_id: sessionId }) =>
+    database.write(async (unit) => {
       await lockSession(unit, sessionId);
       const rows = await unit.db.$queryRaw<Array<{ attempt: number }>>`
         SELECT attempt FROM passes
         WHERE id = ${id}::uuid AND state = 'running' AND (lease_until IS NULL OR lease_until < clock_timestamp())`;
       const attempt = rows[0]?.attempt;
-      if (attempt === undefined) return;
+      if (attempt === undefined) return false;
       if (attempt >= MAX_PASS_ATTEMPTS) {
         await endPass(unit, {
           passId: id,
@@ -174,7 +175,7 @@ export async function requeueLostPasses(database: Database): Promise<SessionId[]
             retry: true,
           },
         });
-        return;
+        return true;
       }
       await unit.db.pass.update({
         where: { id },
@@ -182,7 +183,8 @@ export async function requeueLostPasses(database: Database): Promise<SessionId[]
       });
       unit.emit({ type: 'pass.queued', sessionId, refId: id });
       requeued.push(sessionId);
-    });
-  }
+      return true;
+    }),
+  );
   return requeued;
 }
