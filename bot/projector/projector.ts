@@ -74,9 +74,9 @@ export class Projector {
         try {
           while ((await this.step()) && !signal.aborted);
           await this.#redrawUnlinked();
-          if (Date.now() >= tickAt) {
+          if (performance.now() >= tickAt) {
             await this.tick();
-            tickAt = Date.now() + TICK_MS;
+            tickAt = performance.now() + TICK_MS;
           }
         } catch (error) {
           log.error({ error: errorText(error) }, 'cards could not be drawn; trying again');
@@ -84,7 +84,7 @@ export class Projector {
           continue;
         }
         if (!this.#ringing)
-          await this.#pause(this.#again.size > 0 ? AGAIN_MS : tickAt - Date.now());
+          await this.#pause(this.#again.size > 0 ? AGAIN_MS : tickAt - performance.now());
       }
     } finally {
       unsubscribe();

@@ -8,6 +8,9 @@ import type { ModelAnswer } from './model/types.ts';
 import type { PassScope } from './scope.ts';
 import { newCallId, type StoredCall } from './stored-calls.ts';
 
+/** The most calls of one answer that are made. A model that asks for more has run away (R11). */
+export const MAX_CALLS_PER_ANSWER = 64;
+
 /**
  * Takes in what was said to the agent in this turn and no pass has read (T5): it becomes part of the conversation here,
  * at its end. Returns how many messages there were.
@@ -39,7 +42,10 @@ export async function takeIn(scope: PassScope): Promise<number> {
   });
 }
 
-/** Stores an answer of the model with the calls it asks for, before any of them is made (L6). */
+/**
+ * Stores an answer of the model with the calls it asks for, before any of them is made (L6). Of too many calls the first
+ * are made, and a note says so.
+ */
 export async function storeAnswer(
   unit: Unit,
   scope: PassScope,
@@ -47,7 +53,8 @@ export async function storeAnswer(
   spent: Spent,
 ): Promise<void> {
   const { sessionId, turnId, passId } = scope;
-  const calls: StoredCall[] = answer.toolCalls.map((call) => ({
+  const asked = answer.toolCalls.length;
+  const calls: StoredCall[] = answer.toolCalls.slice(0, MAX_CALLS_PER_ANSWER).map((call) => ({
     id: newCallId(),
     name: safeText(call.name),
     arguments: safeText(call.arguments),
@@ -73,6 +80,19 @@ export async function storeAnswer(
         callId: call.id,
         name: call.name,
         arguments: storable(call.arguments),
+      },
+    });
+  }
+  if (asked > calls.length) {
+    await unit.db.message.create({
+      data: {
+        id: newId<MessageId>(),
+        sessionId,
+        turnId,
+        passId,
+        role: 'note',
+        takenInAt: new Date(),
+        text: `Your answer asked for ${asked} calls; only the first ${calls.length} were made. Look at their results, then go on with what is still needed, in one bulk call where there is one.`,
       },
     });
   }

@@ -7,6 +7,7 @@ import { sweepIdle } from '../../core/tasks/idle.ts';
 import { addNote, receiveMessage } from '../../core/tasks/messages.ts';
 import { setGoal } from '../../core/tasks/status.ts';
 import { requestStop } from '../../core/tasks/stop.ts';
+import { MAX_CALLS_PER_ANSWER } from '../../core/agent/transcript.ts';
 import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
 import type { AskedRequest, Step } from '../support/scripted-model.ts';
 
@@ -156,6 +157,81 @@ test('R11: a model that wants a long rest is not waited for; the card says what 
   expect(await errors(sessionId)).toEqual([
     expect.objectContaining({ code: 'model_rate_limited', retry: true }),
   ]);
+});
+
+test('R11: a thousand calls in one answer: the first are made, the model is told, and the pass goes on within its window', async () => {
+  const call = {
+    name: 'run',
+    arguments: { target: 'host:web-1', command: 'uptime', purpose: 'see how long it is up' },
+  };
+  bench = await agentBench(
+    () => ({ stdout: 'up 3 days' }),
+    { toolCalls: Array.from({ length: 1000 }, (_, i) => ({ ...call, id: `c${i}` })) },
+    (request) => {
+      const answer = request.messages.findLast(({ role }) => role === 'assistant');
+      expect(answer?.tool_calls).toHaveLength(MAX_CALLS_PER_ANSWER);
+      const results = request.messages.filter(({ role }) => role === 'tool');
+      expect(results.map(({ tool_call_id }) => tool_call_id)).toEqual(
+        answer?.tool_calls?.map(({ id }) => id),
+      );
+      expect(words(request)).toContain('asked for 1000 calls; only the first 64 were made');
+      return { text: 'It is up.' };
+    },
+  );
+  const { sessionId } = await bench.open('is it up?');
+  expect(await bench.pass(sessionId)).toMatchObject({ state: 'done', answer: 'It is up.' });
+  expect(bench.ran).toHaveLength(MAX_CALLS_PER_ANSWER);
+  bench.model.verify();
+});
+
+test('R11: half a JSON in arguments, names of tools that there are not, and arguments of the wrong shape are told and cost only themselves', async () => {
+  bench = await agentBench(
+    NOTHING,
+    {
+      toolCalls: [
+        { name: 'list_lxcs', arguments: '{"state": "act' },
+        { name: 'rm_everything', arguments: {} },
+        { name: '', arguments: '' },
+        { name: 'run', arguments: '["host:web-1"]' },
+        { name: 'list_lxcs', arguments: {} },
+      ],
+    },
+    { text: 'One of them worked.' },
+  );
+  const { sessionId } = await bench.open('look');
+  expect(await bench.pass(sessionId)).toMatchObject({ state: 'done' });
+  const calls = await bench.database.read.toolCall.findMany({ orderBy: { seq: 'asc' } });
+  expect(calls.map(({ state }) => state)).toEqual(['failed', 'failed', 'failed', 'failed', 'done']);
+  expect(words(bench.model.requests[1])).toContain('rm_everything');
+});
+
+test('R11, C7: an answer that does not end is tried three times; the card says so, and the task stays open', async () => {
+  const chunk = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(256 * 1024) } }] })}\n\n`;
+  const endless: Step = { raw: chunk.repeat(20) };
+  bench = await agentBench(NOTHING, endless, endless, endless);
+  const { sessionId } = await bench.open('go');
+  expect(await bench.pass(sessionId)).toMatchObject({
+    state: 'failed',
+    error: { code: 'model_answer_too_long' },
+  });
+  expect(await errors(sessionId)).toEqual([
+    expect.objectContaining({ code: 'model_answer_too_long', retry: true }),
+  ]);
+  const session = await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } });
+  expect(session.endedAt).toBeNull();
+});
+
+test('R11: 429 with Retry-After is waited for as long as it says, then asked again', async () => {
+  const asked: number[] = [];
+  const at = (): void => void asked.push(performance.now());
+  bench = await agentBench(
+    NOTHING,
+    () => (at(), { status: 429, headers: { 'retry-after': '1' } }),
+    () => (at(), { text: 'There you are.' }),
+  );
+  const { sessionId } = await bench.open('go');
+  expect(await bench.pass(sessionId)).toMatchObject({ state: 'done', modelCalls: 2 });
+  expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThanOrEqual(1_000);
 });
 
 test('L1: a refused key fails at once, by name, with what to do', async () => {

@@ -51,6 +51,12 @@ export class AnswerAssembler {
   readonly #byIndex = new Map<number, OpenCall>();
   #finishReason: string | undefined;
   #usage: ModelUsage | undefined;
+  #size = 0;
+
+  /** How long the answer is by now, with its calls, in characters. */
+  get size(): number {
+    return this.#size;
+  }
 
   /**
    * Adds a chunk, or a whole completion. Gives true when there is more text. Throws a SyntaxError if it has another
@@ -68,6 +74,7 @@ export class AnswerAssembler {
     for (const call of part?.tool_calls ?? []) this.#addCall(call);
     this.#refusal += part?.refusal ?? '';
     this.#text += part?.content ?? '';
+    this.#size += (part?.content?.length ?? 0) + (part?.refusal?.length ?? 0);
     return (part?.content ?? '') !== '';
   }
 
@@ -88,7 +95,9 @@ export class AnswerAssembler {
     // Some endpoints repeat the whole name with every piece.
     if (piece?.name && call.name !== piece.name) call.name += piece.name;
     const args = piece?.arguments;
-    if (args) call.arguments += typeof args === 'string' ? args : JSON.stringify(args);
+    const text = typeof args === 'string' ? args : args ? JSON.stringify(args) : '';
+    call.arguments += text;
+    this.#size += text.length + (piece?.name?.length ?? 0);
   }
 
   // Pieces belong together by index; where an endpoint gives none, a new id or name begins a new call.

@@ -4,7 +4,7 @@ import {
   type ScriptedModel,
   type Step,
 } from '../../../test/support/scripted-model.ts';
-import { OpenAiChatModel, type ModelSettings } from './client.ts';
+import { MAX_ANSWER_CHARACTERS, OpenAiChatModel, type ModelSettings } from './client.ts';
 import { retryAfterMs } from './classify-error.ts';
 import { ModelError } from './errors.ts';
 import type { ModelRequest } from './types.ts';
@@ -235,6 +235,26 @@ test('R11: an error event inside a stream is told in its words', async () => {
     message: expect.stringContaining('engine overloaded'),
   });
 });
+
+test.each([
+  ['words', (text: string) => delta({ content: text })],
+  [
+    'arguments',
+    (text: string) => delta({ tool_calls: [{ index: 0, id: 'a', function: { arguments: text } }] }),
+  ],
+])(
+  'R11: an answer of 5 MiB of %s is stopped on the way, and the same model may be asked again',
+  async (_what, piece) => {
+    const chunk = piece('x'.repeat(64 * 1024));
+    const model = await modelWith({}, { raw: chunk.repeat(80) + delta({}, 'stop') });
+    let longest = 0;
+    const error = await failure(
+      model.complete(TOOLS, { onText: (text) => (longest = Math.max(longest, text.length)) }),
+    );
+    expect(error).toMatchObject({ code: 'model_answer_too_long', again: true, fault: 'model' });
+    expect(longest).toBeLessThanOrEqual(MAX_ANSWER_CHARACTERS);
+  },
+);
 
 test('L5: a conversation that is too long is told apart from other bad requests', async () => {
   const model = await modelWith(

@@ -30,6 +30,8 @@ export interface ModelSettings {
 }
 
 const HUNG = Symbol('hung');
+/** What no sensible answer comes near, with its calls, in characters: a model that runs away is stopped there (R11). */
+export const MAX_ANSWER_CHARACTERS = 1024 * 1024;
 
 /** The one way to a model: chat completions of any OpenAI-compatible endpoint (L1). */
 export class OpenAiChatModel implements ChatModel {
@@ -83,13 +85,16 @@ export class OpenAiChatModel implements ChatModel {
     const take = (chunk: unknown): void => {
       timer.refresh();
       began = true;
-      if (assembler.add(chunk)) options.onText?.(assembler.get().text);
+      const more = assembler.add(chunk);
+      if (assembler.size > MAX_ANSWER_CHARACTERS) throw tooLong(asked);
+      if (more) options.onText?.(assembler.get().text);
     };
     try {
       await this.#exchange(model, request, abort.signal, take);
       throwIfAborted(abort.signal);
     } catch (error) {
       if (abort.signal.aborted) throw this.#aborted(abort.signal, asked);
+      if (error instanceof ModelError) throw error;
       if (this.#askForUsage && isAboutUsageOption(error)) {
         this.#askForUsage = false;
         return await this.#ask(model, request, options);
@@ -186,6 +191,14 @@ function finish(
     },
     model: asked.model,
   };
+}
+
+function tooLong({ model, endpoint }: Asked): ModelError {
+  return new ModelError(
+    'model_answer_too_long',
+    `The answer of ${model} at ${endpoint} did not end: it was stopped after ${MAX_ANSWER_CHARACTERS} characters.`,
+    { model, hint: 'Try again; if it stays so, choose another model (NOMOS_MODEL).' },
+  );
 }
 
 function toWire(message: ModelMessage): Record<string, unknown> {

@@ -15,6 +15,7 @@ const KINDS = {
   model_unreachable: { fault: 'model', again: true, other: false },
   model_hung: { fault: 'model', again: true, other: true },
   model_stream_cut: { fault: 'model', again: true, other: true },
+  model_answer_too_long: { fault: 'model', again: true, other: true },
   model_bad_answer: { fault: 'model', again: true, other: true },
   model_stopped: { fault: 'system', again: false, other: false },
 } as const satisfies Record<string, { fault: Fault; again: boolean; other: boolean }>;
