@@ -8,6 +8,7 @@ import { lockSession } from '../tasks/lock.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { lastLines } from '../text/clip.ts';
 import { safeText } from '../text/safe.ts';
+import { withoutFirstWord, withoutLastWord } from '../text/words.ts';
 import { terminalText, withoutEscapes } from '../text/terminal.ts';
 import type { Captured, RunEnd } from './ports.ts';
 import { batchNote } from './batch/results.ts';
@@ -232,10 +233,17 @@ function outputChange(stdout: Captured, stderr: Captured, mask: Mask): Execution
   };
 }
 
-/** The text of an output, with a line where the middle is missing. */
-function storable(captured: Captured): string {
-  if (captured.gapAt === undefined) return safeText(captured.bytes);
-  const head = safeText(captured.bytes.subarray(0, captured.gapAt));
-  const tail = safeText(captured.bytes.subarray(captured.gapAt));
-  return `${head}\n… ${captured.droppedBytes} bytes left out …\n${tail}`;
+/** A word at the gap of an output is looked for so far; a longer one is cut there, and was no secret that rules know. */
+const LONGEST_CUT_WORD = 64 * 1024;
+
+/**
+ * The text of an output, with a line where the middle is missing. What the gap divides is left out on both sides: half a
+ * secret is none that could be recognised (X9).
+ */
+export function storable(captured: Captured): string {
+  const { bytes, gapAt, droppedBytes } = captured;
+  if (gapAt === undefined) return safeText(bytes);
+  const head = withoutLastWord(safeText(bytes.subarray(0, gapAt)), LONGEST_CUT_WORD);
+  const tail = withoutFirstWord(safeText(bytes.subarray(gapAt)), LONGEST_CUT_WORD);
+  return `${head}\n… ${droppedBytes} bytes left out …\n${tail}`;
 }

@@ -2,6 +2,7 @@ import type { Database } from '../db/database.ts';
 import type { ExecutionId } from '../ids.ts';
 import { log } from '../log.ts';
 import { safeText } from '../text/safe.ts';
+import { withoutFirstWord, withoutLastWord } from '../text/words.ts';
 import { maskOutput, outputTail, type Mask } from './finish.ts';
 import type { OutputStream } from './ports.ts';
 
@@ -75,9 +76,9 @@ export class OutputFollower {
   #text(): string {
     const whole = safeText(this.#window);
     // What the window begins with may be the rest of something.
-    const lines = this.#cut ? whole.replace(/^\S*/u, '') : whole;
+    const lines = this.#cut ? withoutFirstWord(whole) : whole;
     const open = [this.#open.stdout, this.#open.stderr].map((line) =>
-      withoutLastWord(safeText(line)),
+      withoutLastWord(safeText(line)).replace(/[ \t]{1,256}$/, ''),
     );
     return withoutLastWord(lines) + open.filter((line) => line !== '').join('\n');
   }
@@ -102,12 +103,4 @@ export class OutputFollower {
       log.warn({ execution: this.#id, error }, 'could not store the last lines');
     }
   }
-}
-
-/** Up to the last white space, which is left out too unless it ends a line. */
-function withoutLastWord(text: string): string {
-  let end = text.length;
-  while (end > 0 && !/\s/u.test(text.charAt(end - 1))) end--;
-  while (end > 0 && /[ \t]/.test(text.charAt(end - 1))) end--;
-  return text.slice(0, end);
 }
