@@ -10,6 +10,7 @@ import { safeText } from '../text/safe.ts';
 import { addNote } from '../tasks/messages.ts';
 import { addSpent } from './transcript.ts';
 import type { Spent } from './ask.ts';
+import { TokenLimitReached } from './budget.ts';
 import { ModelError } from './model/errors.ts';
 import type { PassScope } from './scope.ts';
 
@@ -96,7 +97,7 @@ export async function endFailed(
   const session = await unit.db.session.findUniqueOrThrow({ where: { id: sessionId } });
   const failures = session.failedResumes + 1;
   if (session.endedAt === null && BY_ITSELF.has(pass.cause) && failures < MAX_FAILED_RESUMES) {
-    if (!(error instanceof ModelError) || error.again) {
+    if (mayHelpToTryAgain(error)) {
       await unit.db.session.update({ where: { id: sessionId }, data: { failedResumes: failures } });
       await addNote(unit, { sessionId, turnId, text: againNote(message), wake: 'continuation' });
       await waitBefore(unit, scope, failures, error);
@@ -121,6 +122,12 @@ export async function endFailed(
     refId: passId,
     data: { code, message, hint: hint ?? null, fault, retry: true },
   });
+}
+
+/** Not where a key is refused, or the tokens are used up: that takes a person. */
+function mayHelpToTryAgain(error: NomosError): boolean {
+  if (error instanceof TokenLimitReached) return false;
+  return !(error instanceof ModelError) || error.again;
 }
 
 function againNote(message: string): string {

@@ -108,6 +108,19 @@ test('J5, L1: a refused key is not tried again by itself: the task is paused at 
   expect((await session(task.sessionId)).pausedReason).not.toBeNull();
 });
 
+test('L9, J5: used-up tokens stop a continuation at once, with the card; nothing is tried again', async () => {
+  bench = await agentBench(NOTHING, goal, { text: 'Waiting.' });
+  const task = await bench.open('bring it up to date');
+  await bench.pass(task.sessionId);
+  await wake({ ...task, text: 'The command ended.', wake: 'continuation' });
+  const budgets = { taskTokens: 1, dayTokens: undefined };
+  expect(await bench.pass(task.sessionId, { ...NOW, budgets })).toMatchObject({
+    error: { code: 'token_limit' },
+  });
+  expect(await bench.claim(task.sessionId)).toBeNull();
+  expect(await errors(task.sessionId)).toEqual([expect.objectContaining({ code: 'token_limit' })]);
+});
+
 /** Lets the task look as if nothing had happened in it for an hour. */
 async function anHourAgo(id: SessionId): Promise<void> {
   await bench.database.read
