@@ -4,6 +4,7 @@ import { errorText } from '../../core/errors.ts';
 import { type RoomId, asId } from '../../core/ids.ts';
 import { log } from '../../core/log.ts';
 import type { NomosClient } from '../matrix/client.ts';
+import { sortFailure } from '../matrix/errors.ts';
 import type { SyncResponse } from '../matrix/events.ts';
 import { UnsendableError } from '../outbox/resolve.ts';
 import { DeviceKeysLostError, introduceDevice, refuseKnownDevice } from './cross-signing.ts';
@@ -169,7 +170,13 @@ export class RoomCrypto {
     await this.#outgoing.run(async () =>
       this.#machine.use(async (olm, library) => {
         for (const request of await olm.outgoingRequests()) {
-          await carryOut(this.#options.client, olm, library, request);
+          try {
+            await carryOut(this.#options.client, olm, library, request);
+          } catch (error) {
+            // What will never be taken must not keep everybody else from reading and writing.
+            if (sortFailure(error).kind !== 'permanent') throw error;
+            log.error({ error: errorText(error), type: request.type }, 'keys are refused');
+          }
         }
       }),
     );

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { NomosError } from '../../core/errors.ts';
-import { type SavedStore, type StoreLayout, fromText, toText } from './rows.ts';
+import {
+  type Factory,
+  type RawDatabase,
+  type RawRecords,
+  type RawStore,
+  checked,
+  fill,
+  savedFrom,
+} from './raw-idb.ts';
+import { type SavedStore, fromText, toText } from './rows.ts';
 
 /** A row of a store that was written or, with `value` null, removed. Key and value as JSON. */
 export interface RowChange {
@@ -27,32 +35,6 @@ export interface KeptDatabase {
   drop(): void;
 }
 
-// The parts of fake-indexeddb that this stands on. They are not its public face: the version is pinned, and `checked`
-// refuses to work with another shape.
-interface RawRecords {
-  put(record: { key: unknown }, noOverwrite?: boolean): unknown;
-  delete(key: unknown): Array<{ key: unknown }>;
-  clear(): Array<{ key: unknown }>;
-  get(key: unknown): { value: unknown } | undefined;
-  values(): Iterable<{ key: unknown; value: unknown }>;
-}
-interface RawIndex {
-  name: string;
-  keyPath: string | string[];
-  unique: boolean;
-  multiEntry: boolean;
-}
-interface RawStore {
-  name: string;
-  keyPath: unknown;
-  autoIncrement: boolean;
-  rawIndexes: Map<string, RawIndex>;
-  records: RawRecords;
-}
-interface RawDatabase {
-  version: number;
-  rawObjectStores: Map<string, RawStore>;
-}
 interface IdbEvent {
   type: string;
   eventPath: unknown[];
@@ -63,21 +45,6 @@ interface Transaction {
   db: { _rawDatabase: RawDatabase };
   _scope: Set<string>;
   dispatchEvent(event: IdbEvent): boolean;
-}
-interface StoreHandle {
-  put(value: unknown, key: unknown): unknown;
-  createIndex(name: string, keyPath: string | string[], options: object): unknown;
-}
-interface OpenRequest {
-  result: { createObjectStore(name: string): StoreHandle; close(): void };
-  error: unknown;
-  onupgradeneeded: () => void;
-  onsuccess: () => void;
-  onerror: () => void;
-}
-interface Factory {
-  _databases: Map<string, RawDatabase>;
-  open(name: string, version: number): OpenRequest;
 }
 interface Idb {
   factory: Factory;
@@ -223,67 +190,4 @@ function takeChanges(
     keys.clear();
   }
   return changes;
-}
-
-function savedFrom(raw: RawDatabase): SavedStore {
-  const layout: StoreLayout = { v: 1, version: raw.version, stores: {} };
-  const rows: SavedStore['rows'] = [];
-  for (const [name, store] of raw.rawObjectStores) {
-    layout.stores[name] = [...store.rawIndexes.values()].map((index) => ({
-      name: index.name,
-      keyPath: index.keyPath,
-      unique: index.unique,
-      multiEntry: index.multiEntry,
-    }));
-    for (const { key, value } of store.records.values()) {
-      rows.push({ store: name, key: toText(key), value: toText(value) });
-    }
-  }
-  return { layout, rows };
-}
-
-async function fill(factory: Factory, name: string, { layout, rows }: SavedStore): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const request = factory.open(name, layout.version);
-    request.onupgradeneeded = () => {
-      const handles = new Map<string, StoreHandle>();
-      for (const [store, indexes] of Object.entries(layout.stores)) {
-        const handle = request.result.createObjectStore(store);
-        for (const { name: index, keyPath, unique, multiEntry } of indexes) {
-          handle.createIndex(index, keyPath, { unique, multiEntry });
-        }
-        handles.set(store, handle);
-      }
-      for (const { store, key, value } of rows) {
-        handles.get(store)?.put(fromText(value), fromText(key));
-      }
-    };
-    request.onsuccess = () => {
-      request.result.close();
-      resolve();
-    };
-    request.onerror = () =>
-      reject(new Error('The store cannot be filled.', { cause: request.error }));
-  });
-}
-
-function checked(raw: RawDatabase | undefined): RawDatabase {
-  const stores = [...(raw?.rawObjectStores.values() ?? [])];
-  const known =
-    raw !== undefined &&
-    stores.length > 0 &&
-    stores.every(
-      ({ records, keyPath, autoIncrement }) =>
-        typeof records.put === 'function' &&
-        typeof records.clear === 'function' &&
-        keyPath === null &&
-        !autoIncrement,
-    );
-  if (known) return raw;
-  throw new NomosError(
-    'crypto_store_unknown',
-    'system',
-    'The store of the crypto library has another form than this version of Nomos knows.',
-    { hint: 'Install exactly the versions of package-lock.json.' },
-  );
 }

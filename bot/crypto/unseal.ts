@@ -2,6 +2,7 @@ import type { DecryptedRoomEvent, OlmMachine } from '@matrix-org/matrix-sdk-cryp
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { NomosError, errorText } from '../../core/errors.ts';
 import type { RoomId } from '../../core/ids.ts';
 import type { CryptoLibrary, Machine } from './machine.ts';
 
@@ -34,9 +35,26 @@ export type ClearEvent = z.infer<typeof clearShape>;
 export type Unsealed =
   | { kind: 'clear'; event: ClearEvent }
   /** The key is not here. It may come. */
-  | { kind: 'no_key'; why: string }
+  | {
+      kind: 'no_key';
+      why: string;
+      /** The sender's client said that it keeps the key back, as `m.unverified`. */
+      withheld?: string | undefined;
+    }
   /** It will never be readable. */
   | { kind: 'unreadable'; why: string };
+
+/** The library fails at this event, in a way that says nothing about its key. */
+export class UnsealError extends NomosError {
+  constructor(cause: unknown) {
+    super(
+      'event_not_decrypted',
+      'system',
+      `A message could not be decrypted: ${errorText(cause)}`,
+      { cause },
+    );
+  }
+}
 
 const sealedShape = z.looseObject({
   type: z.literal('m.room.encrypted'),
@@ -49,7 +67,7 @@ const decryptedShape = z.looseObject({
 
 /**
  * Decrypts an event of a room's timeline. `settle` asks for the keys of devices that changed, so that what is said of the
- * sender's device is of now. Throws only `CryptoNotKeptError` and what `settle` throws.
+ * sender's device is of now. Throws `UnsealError` where the event itself is at fault; anything else is not about this event.
  */
 export async function unseal(
   machine: Machine,
@@ -75,7 +93,9 @@ export async function unseal(
     } catch (error) {
       return failureOf(library, error);
     }
-    const { type, content } = decryptedShape.parse(JSON.parse(decrypted.event));
+    const inside = decryptedShape.safeParse(JSON.parse(decrypted.event));
+    if (!inside.success) return { kind: 'unreadable', why: z.prettifyError(inside.error) };
+    const { type, content } = inside.data;
     const device = decrypted.senderDevice?.toString();
     return {
       kind: 'clear',
@@ -101,13 +121,14 @@ function failureOf(
   { MegolmDecryptionError, DecryptionErrorCode }: CryptoLibrary,
   error: unknown,
 ): Unsealed {
-  // What is no answer of the decryption, such as a store that was dropped, is not this event's fault.
-  if (!(error instanceof MegolmDecryptionError)) throw error;
-  const why = error.maybe_withheld ?? error.description;
+  if (!(error instanceof MegolmDecryptionError)) throw new UnsealError(error);
+  const why = error.description;
   const mayCome =
     error.code === DecryptionErrorCode.MissingRoomKey ||
     error.code === DecryptionErrorCode.UnknownMessageIndex;
-  return { kind: mayCome ? 'no_key' : 'unreadable', why };
+  return mayCome
+    ? { kind: 'no_key', why, withheld: error.withheldCode }
+    : { kind: 'unreadable', why };
 }
 
 /**

@@ -1,26 +1,19 @@
-import { MatrixError } from 'matrix-bot-sdk';
 import type { Database, Unit } from '../../core/db/database.ts';
-import type { MatrixInbox, MatrixRoom } from '../../core/db/rows.ts';
-import { NomosError, errorText } from '../../core/errors.ts';
+import type { MatrixInbox } from '../../core/db/rows.ts';
+import { errorText } from '../../core/errors.ts';
 import { faultPoint } from '../../core/faults.ts';
-import { type MatrixEventId, type RoomId, type UserId, asId } from '../../core/ids.ts';
+import { type RoomId, asId } from '../../core/ids.ts';
 import { log } from '../../core/log.ts';
-import { eventShape } from '../matrix/events.ts';
-import { backoffMs, pause } from '../matrix/retry.ts';
 import type { RoomCrypto } from '../crypto/crypto.ts';
-import { CryptoNotKeptError } from '../crypto/machine.ts';
-import { clearShape } from '../crypto/unseal.ts';
-import { StoreTakenError } from '../crypto/store.ts';
-import { HomeserverError, HomeserverUnreachableError } from '../matrix/errors.ts';
-import { knownRoom } from '../rooms/room-state.ts';
+import { UnsealError } from '../crypto/unseal.ts';
+import { backoffMs, pause } from '../matrix/retry.ts';
+import { inboxEvent } from './event.ts';
+import { TRIES, recordFailure } from './failure.ts';
 import { type Opened, openSealed, sayCannotRead } from './open.ts';
-import type { InboxEvent, InboxHandler } from './types.ts';
+import type { InboxHandler } from './types.ts';
 
-/** How often an event's handler is tried. */
-const TRIES = 3;
 /** Rooms worked on side by side: well under the database's pool. */
 const MAX_ROOMS = 4;
-const SECRET_TYPES: ReadonlySet<string> = new Set(['m.room.message']);
 /** In case a bell was not heard. */
 const SWEEP_MS = 15_000;
 
@@ -149,7 +142,8 @@ export class Dispatcher {
     try {
       opened = await openSealed(database, crypto, row);
     } catch (error) {
-      if (passes(error)) throw error;
+      // Anything else is no fault of this event: it waits until that is over.
+      if (!(error instanceof UnsealError)) throw error;
       await this.#failed(row, error);
       return false;
     }
@@ -220,83 +214,4 @@ export class Dispatcher {
     if (sealed) await sayCannotRead(unit, room);
     else await this.#options.handler(unit, inboxEvent(row, room));
   }
-}
-
-/** Whether it will work by itself when what is away is back. */
-function passes(error: unknown): boolean {
-  return (
-    error instanceof CryptoNotKeptError ||
-    error instanceof HomeserverError ||
-    error instanceof HomeserverUnreachableError ||
-    error instanceof MatrixError ||
-    error instanceof StoreTakenError
-  );
-}
-
-function inboxEvent(row: MatrixInbox, room: MatrixRoom): InboxEvent {
-  const event = eventShape.parse(row.event);
-  // Room versions from 11 on have it in the content.
-  const redacts = event.redacts ?? event.content['redacts'];
-  const known = {
-    eventId: asId<MatrixEventId>(row.eventId),
-    room: knownRoom(room),
-    sender: asId<UserId>(row.sender),
-  };
-  if (row.clear !== null) {
-    const { type, content, crossSigned, relation, late } = clearShape.parse(row.clear);
-    const sealed = { crossSigned, relation, late: late === true };
-    // Only messages are taken from inside: everything else counts as the homeserver says it.
-    return {
-      ...known,
-      type: SECRET_TYPES.has(type) ? type : 'unknown',
-      content,
-      redacts: null,
-      sealed,
-    };
-  }
-  return {
-    ...known,
-    type: row.type,
-    content: event.content,
-    redacts: typeof redacts === 'string' ? asId<MatrixEventId>(redacts) : null,
-    sealed: null,
-  };
-}
-
-async function recordFailure(
-  unit: Unit,
-  row: MatrixInbox,
-  attempts: number,
-  error: unknown,
-): Promise<void> {
-  const over = attempts >= TRIES;
-  const changed = await unit.db.matrixInbox.updateMany({
-    where: { eventId: row.eventId, state: 'pending' },
-    data: {
-      attempts,
-      error: errorText(error),
-      ...(over ? { state: 'failed' as const, handledAt: new Date() } : {}),
-    },
-  });
-  if (!over || changed.count === 0) return;
-  const session = await unit.db.session.findUnique({
-    where: { roomId: row.roomId },
-    select: { id: true },
-  });
-  const known = error instanceof NomosError ? error : undefined;
-  unit.emit({
-    type: 'error.raised',
-    sessionId: session?.id ?? null,
-    refId: session?.id ?? null,
-    data: {
-      code: known?.code ?? 'event_failed',
-      // The words of an unexpected error are for the log; its line there names the same event.
-      message: known?.message ?? `I could not work on your message (event ${row.eventId}).`,
-      hint: known?.hint ?? 'Send it again. If it fails again, look for the event in the log.',
-      fault: known?.fault ?? 'system',
-      retry: false,
-      roomId: row.roomId,
-      eventId: row.eventId,
-    },
-  });
 }

@@ -3,7 +3,7 @@ import type { MatrixInbox, MatrixRoom } from '../../core/db/rows.ts';
 import { type MatrixEventId, type RoomId, asId } from '../../core/ids.ts';
 import { log } from '../../core/log.ts';
 import type { RoomCrypto } from '../crypto/crypto.ts';
-import type { ClearEvent } from '../crypto/unseal.ts';
+import { type ClearEvent, type Unsealed, UnsealError } from '../crypto/unseal.ts';
 import { readMessage } from '../handlers/content.ts';
 import { sendMessage } from '../outbox/enqueue.ts';
 import { knownRoom, roomStateShape, saveRoom } from '../rooms/room-state.ts';
@@ -20,6 +20,9 @@ const CANNOT_READ =
 const NO_KEY =
   '🔒 I could not read this message: its key has not reached me. If the key still comes, I take the message up then. ' +
   'Otherwise please write it again.';
+const WITHHELD =
+  '🔒 I could not read this message: your client keeps its key from devices that you have not verified, and mine is one. ' +
+  'Allow unverified devices in this room’s security settings, then write it again.';
 const UNREADABLE =
   '🔒 I could not read this message: it cannot be decrypted. Please write it again.';
 
@@ -54,7 +57,8 @@ export async function openSealed(
   // Nothing will be readable: the room's plain answer says so.
   if (crypto.lost !== undefined) return { row };
   if (unsealed.kind === 'no_key') {
-    const waitMs = await restOfWait(database, row);
+    // What is kept back on purpose is not waited for.
+    const waitMs = unsealed.withheld === undefined ? await restOfWait(database, row) : 0;
     if (waitMs > 0) return { waitMs };
   }
   log.warn({ eventId: row.eventId, why: unsealed.why }, 'a message could not be decrypted');
@@ -67,9 +71,14 @@ export async function openSealed(
         handledAt: new Date(),
       },
     });
-    if (count > 0) await tell(unit, row, unsealed.kind === 'no_key' ? NO_KEY : UNREADABLE);
+    if (count > 0) await tell(unit, row, wordsFor(unsealed));
   });
   return 'dealt_with';
+}
+
+function wordsFor(unsealed: Exclude<Unsealed, { kind: 'clear' }>): string {
+  if (unsealed.kind === 'unreadable') return UNREADABLE;
+  return unsealed.withheld === 'm.unverified' ? WITHHELD : NO_KEY;
 }
 
 /** Whether what was encrypted has come before, in another event: its sender encrypts nothing to the same bytes twice. */
@@ -142,8 +151,8 @@ export async function retryUnread(
   let any = false;
   for (const { event_id: eventId } of rows) {
     const row = await database.read.matrixInbox.findUniqueOrThrow({ where: { eventId } });
-    const unsealed = await crypto.unseal(asId<RoomId>(row.roomId), row.sender, row.event);
-    if (unsealed.kind !== 'clear') continue;
+    const unsealed = await unsealAgain(crypto, row);
+    if (unsealed?.kind !== 'clear') continue;
     const clear: ClearEvent = { ...unsealed.event, late: true };
     if (await isCopy(database, row, clear)) {
       await refuseCopy(database, row);
@@ -158,6 +167,17 @@ export async function retryUnread(
     any ||= count > 0;
   }
   return any;
+}
+
+/** An event at which the library fails keeps no other from being tried. */
+async function unsealAgain(crypto: RoomCrypto, row: MatrixInbox): Promise<Unsealed | undefined> {
+  try {
+    return await crypto.unseal(asId<RoomId>(row.roomId), row.sender, row.event);
+  } catch (error) {
+    if (!(error instanceof UnsealError)) throw error;
+    log.warn({ eventId: row.eventId, error: error.message }, 'still not readable');
+    return undefined;
+  }
 }
 
 /** Says once in an encrypted room that nothing can be read there. */

@@ -96,6 +96,17 @@ test('R4: a message whose key comes late keeps its place; one that waited too lo
   );
 });
 
+test('a client that keeps its keys from devices that are not verified is told what to do', async () => {
+  await start().ready;
+  const chat = await encryptedChat(stage.operator, stage.bot.userId);
+  const crypto = stage.operator.client.getCrypto();
+  if (crypto !== undefined) crypto.globalBlacklistUnverifiedDevices = true;
+  await stage.operator.say(chat, 'can you read this?');
+  await stage.operator.event(chat, ({ content }) =>
+    /Allow unverified devices/.test(String(content['body'])),
+  );
+});
+
 test('R9: when the database refuses the keys, they are loaded again from what it has, and nothing is lost', async () => {
   await start().ready;
   const chat = await encryptedChat(stage.operator, stage.bot.userId);
