@@ -14,9 +14,20 @@ const tagged = z.looseObject({ tags: z.array(z.string()).catch([]).default([]) }
 
 /**
  * The slugs of the machines and containers that a selector picks, in order of slug; those that no command is sent to are left
- * out. Throws `no_targets` when there are none.
+ * out. Throws `no_targets` when there are none, and `selector_empty` for a selector without any part.
  */
 export async function selectTargets(db: Reader, selector: TargetSelector): Promise<string[]> {
+  // Nothing said is not everything meant.
+  if (Object.values(selector).every((part) => part === undefined || part.trim() === '')) {
+    throw new NomosError(
+      'selector_empty',
+      'model',
+      'The selector says nothing, so it picks nothing.',
+      {
+        hint: 'Give type, state or tag; for all hosts {"type":"host"}.',
+      },
+    );
+  }
   const found = await db.entity.findMany({
     where: {
       typeOf: { reach: { not: 'none' } },

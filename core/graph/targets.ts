@@ -121,7 +121,16 @@ async function findEntity(db: Reader, name: string) {
 }
 
 function hostEndpoint(entity: EntityRow): StoredTarget['host'] {
-  const { address, ssh_port, ssh_user } = sshAttributes.parse(entity.attributes);
+  const parsed = sshAttributes.safeParse(entity.attributes);
+  if (!parsed.success) {
+    throw new TargetError(
+      'target_misdescribed',
+      entity.slug,
+      `${entity.slug} cannot be reached as it is described: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}.`,
+      'Set it right in the inventory file (attributes address, ssh_port, ssh_user).',
+    );
+  }
+  const { address, ssh_port, ssh_user } = parsed.data;
   if (address === undefined) {
     throw new TargetError(
       'target_without_address',

@@ -115,6 +115,39 @@ test('X13, A13: what waits on a target already is not asked for twice there', as
   bench.model.verify();
 });
 
+test('X13: an empty selector picks nothing, and not the whole fleet', async () => {
+  await fleet(
+    () => ({}),
+    fan({}, 'uptime'),
+    (request) => {
+      expect(result(request)).toMatchObject({ error: { code: 'selector_empty' } });
+      return { text: 'I see.' };
+    },
+  );
+  const { sessionId } = await bench.open('look');
+  await bench.pass(sessionId);
+  bench.model.verify();
+  expect(bench.ran).toEqual([]);
+});
+
+test('P9, R12: a host whose description cannot be read is told to the agent, and the pass goes on', async () => {
+  await fleet(
+    () => ({}),
+    fan('host:n0', 'uptime'),
+    (request) => {
+      expect(result(request)).toMatchObject({ error: { code: 'target_misdescribed' } });
+      return { text: 'I see.' };
+    },
+  );
+  await bench.database.read.entity.update({
+    where: { slug: 'host:n0' },
+    data: { attributes: { address: '192.0.2.10', ssh_port: 'twenty-two' } },
+  });
+  const { sessionId } = await bench.open('look');
+  expect(await bench.pass(sessionId)).toMatchObject({ state: 'done' });
+  bench.model.verify();
+});
+
 test('X13, P9: one target that no command is sent to refuses the list, and nothing of it is stored', async () => {
   await fleet(
     () => ({}),
