@@ -3,6 +3,7 @@ import { affects, decision, howToDecide, openUntil } from './approval.ts';
 import { cardOf, fitting, type Card } from './card.ts';
 import { ATTACHED, commandBlock, SECRET_NOT_SHOWN } from './command.ts';
 import { FINAL_STATUSES, stateWords } from './execution.ts';
+import { batchPreviews, PREVIEWS_ATTACHED } from './preview.ts';
 import { em, list, para, rich, strong, type Rich } from './rich.ts';
 import type { BatchState, BlastState, ExecutionState } from './state.ts';
 import type { View } from './view.ts';
@@ -13,12 +14,13 @@ import { stricter, type Risk } from '../../core/policy/risk.ts';
 interface Extent {
   readonly targets: number;
   readonly commands: number;
+  readonly previews: number;
 }
 
 const EXTENTS: readonly Extent[] = [
-  { targets: 30, commands: 3 },
-  { targets: 10, commands: 1 },
-  { targets: 4, commands: 1 },
+  { targets: 30, commands: 3, previews: 3 },
+  { targets: 10, commands: 1, previews: 2 },
+  { targets: 4, commands: 1, previews: 1 },
 ];
 
 /**
@@ -65,6 +67,7 @@ function batchForm(
       para(rich`${strong(RISK_BADGE[risk])} · at most five at a time`),
       waits ? list(reasons(asked)) : undefined,
       waits ? para(affects(together(asked))) : undefined,
+      ...(waits ? batchPreviews(asked, extent.previews) : []),
       waits && batch.approval !== null
         ? para(openUntil(batch.approval, view), howToDecide(batch.approval))
         : undefined,
@@ -89,6 +92,11 @@ export function batchFile(batch: BatchState, view: View): string | undefined {
         `# ${one.target}${one.address === null ? '' : ` (${one.address})`}\n${one.command}\n`,
     )
     .join('\n');
+}
+
+/** Whether a batch's card cannot show all that its dry runs said, so that a file with it goes before it (A16, A19). */
+export function previewsNeedFile(batch: BatchState, view: View): boolean {
+  return batchCard(batch, view).body.includes(PREVIEWS_ATTACHED);
 }
 
 function targetLine(execution: ExecutionState, view: View): Rich {

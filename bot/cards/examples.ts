@@ -173,6 +173,36 @@ export function examples(): Example[] {
       ),
     },
     {
+      name: 'Several targets, with what a dry run said on each',
+      card: batchCard(
+        {
+          shortId: 'b6r2v',
+          approval: exampleApproval(),
+          executions: ['ct-101', 'ct-102', 'ct-103'].map((target, index) =>
+            exampleExecution({
+              target,
+              address: `pct exec ${101 + index} on pve-1`,
+              purpose: 'Upgrade packages',
+              command: 'apt-get -y upgrade',
+              blast: { direct: [], total: 0 },
+              reasons: ['apt-get upgrade changes packages'],
+              preview: {
+                command: 'apt-get -s upgrade',
+                exitCode: 0,
+                tail:
+                  index === 2
+                    ? '0 upgraded, 0 newly installed.'
+                    : 'Inst openssl [3.0.15] (3.0.16)\n1 upgraded, 0 newly installed.',
+                longer: false,
+              },
+            }),
+          ),
+        },
+        view,
+        [ANN],
+      ),
+    },
+    {
       name: 'Plan to approve',
       card: planCard(
         {

@@ -3,7 +3,8 @@ import { affects, decision, howToDecide, openUntil } from './approval.ts';
 import { cardOf, fitting, type Card } from './card.ts';
 import { commandBlock, SECRET_NOT_SHOWN } from './command.ts';
 import { outputBlock } from './output.ts';
-import { code, em, list, para, rich, strong, type Rich } from './rich.ts';
+import { previewBlocks } from './preview.ts';
+import { em, list, para, rich, strong, type Rich } from './rich.ts';
 import type { ExecutionState, ExecutionStatus } from './state.ts';
 import { clock, elapsed, type View } from './view.ts';
 import { bytes, EXECUTION_MARK, label, nameOf, RISK_BADGE, RISK_MARK, slug } from './words.ts';
@@ -59,22 +60,6 @@ function waitingCard(execution: ExecutionState, view: View, callFor: readonly Us
     ],
     { mentions: callFor, msgtype: 'm.text' },
   );
-}
-
-function previewBlocks(preview: ExecutionState['preview']): Array<Rich | undefined> {
-  if (preview === null) return [];
-  const exit = preview.exitCode === 0 ? '' : `, exit code ${preview.exitCode}`;
-  const output = outputBlock(preview.tail);
-  return [
-    para(
-      rich`${strong('Preview')}: ${code(label(preview.command, 200))}${exit}`,
-      output === undefined ? 'It printed nothing.' : undefined,
-    ),
-    output,
-    preview.longer
-      ? para(rich`End of what it printed; all of it is attached as a file.`)
-      : undefined,
-  ];
 }
 
 function lifeCard(

@@ -1,6 +1,6 @@
 import { readPreview } from '../../core/executions/preview.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
-import { batchFile } from '../cards/batch.ts';
+import { batchFile, previewsNeedFile } from '../cards/batch.ts';
 import { showsWhole } from '../cards/command.ts';
 import { outputIsLong } from '../cards/output.ts';
 import { MAX_FILE_BYTES, PRIORITY, uploadFile } from '../outbox/enqueue.ts';
@@ -48,28 +48,46 @@ export async function attachCommand(
   });
 }
 
-/** A preview of which the card shows the end only goes before it, whole. */
+/** What dry runs said and the card shows the end of only goes before it, whole. */
 export async function attachPreview(
-  { unit, mask }: DrawContext,
-  row: ExecutionCardRow,
+  context: DrawContext,
+  rows: readonly ExecutionCardRow[],
   place: Place,
 ): Promise<void> {
-  const preview = readPreview(row.preview);
-  if (preview?.longer !== true) return;
-  const dryRun = await unit.db.execution.findUnique({
-    where: { id: preview.executionId },
-    select: { stdout: true, stderr: true },
+  const { unit, mask, view } = context;
+  const [first] = rows;
+  if (first === undefined) return;
+  const previews = rows.flatMap(({ preview, targetSlug }) => {
+    const read = readPreview(preview);
+    return read === null ? [] : [{ ...read, targetSlug }];
   });
-  if (dryRun === null) return;
+  const needed =
+    first.batchId === null
+      ? previews[0]?.longer === true
+      : previewsNeedFile(batchState(rows, context), view);
+  if (!needed) return;
+  const dryRuns = await unit.db.execution.findMany({
+    where: { id: { in: previews.map(({ executionId }) => executionId) } },
+    select: { id: true, stdout: true, stderr: true },
+  });
+  const outputs = new Map(dryRuns.map((run) => [run.id, bothOutputs(run)]));
+  const text = previews
+    .flatMap(({ executionId, targetSlug }) => {
+      const output = outputs.get(executionId);
+      if (output === undefined) return [];
+      return first.batchId === null ? [output] : [`# ${targetSlug}\n${output}`];
+    })
+    .join('\n');
+  if (text === '') return;
   await uploadFile(unit, {
     to: place.to,
-    name: `preview-${row.shortId}.txt`,
+    name: `preview-${first.shortId}.txt`,
     mimetype: 'text/plain',
-    bytes: Buffer.from(mask(bothOutputs(dryRun))).subarray(0, MAX_FILE_BYTES),
+    bytes: Buffer.from(mask(text)).subarray(0, MAX_FILE_BYTES),
     card: {
       key: cardKey.previewFile(place.key),
       kind: 'file',
-      refId: row.id,
+      refId: first.id,
       sessionId: place.to.session,
       ...(place.thread === undefined ? {} : place.thread),
     },

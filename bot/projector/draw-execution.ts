@@ -53,7 +53,7 @@ export async function drawExecution(context: DrawContext, executionId: string): 
       : [];
   // What cannot be shown whole goes before its card, so that it is there when the decision is asked for (A16).
   await attachCommand(context, rows, place);
-  await attachPreview(context, first, place);
+  await attachPreview(context, rows, place);
   await putCard(context.unit, {
     to: place.to,
     card: {

@@ -1,5 +1,6 @@
 import { NomosError } from '../errors.ts';
 import { awaitExecution } from '../executions/await.ts';
+import { BATCH_WIDTH } from '../executions/batch/gate.ts';
 import { requestCancel } from '../executions/cancel.ts';
 import { previewFrom, type Preview } from '../executions/preview.ts';
 import { requestExecution } from '../executions/request.ts';
@@ -7,6 +8,24 @@ import { isFinal } from '../executions/states.ts';
 import { faultPoint } from '../faults.ts';
 import { cutLabel } from '../text/label.ts';
 import type { ChangeContext } from './tool.ts';
+
+/** The dry runs of one change on several targets, as many at a time as a batch runs (X13). Throws for the first that `makePreview` throws for. */
+export async function makePreviews(
+  context: ChangeContext,
+  targets: readonly string[],
+  dryRun: { command: string; purpose: string },
+): Promise<ReadonlyMap<string, Preview>> {
+  const found = new Map<string, Preview>();
+  for (let at = 0; at < targets.length; at += BATCH_WIDTH) {
+    const few = targets.slice(at, at + BATCH_WIDTH);
+    await Promise.all(
+      few.map(async (target) => {
+        found.set(target, await makePreview(context, { target, ...dryRun }));
+      }),
+    );
+  }
+  return found;
+}
 
 /**
  * Makes the dry run that goes before a change (A19): a command of its own on the same target, which must only read and so runs at

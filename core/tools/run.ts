@@ -13,7 +13,7 @@ import { MAX_EXECUTION_MS } from '../limits.ts';
 import { classify } from '../policy/classify.ts';
 import { RISKS } from '../policy/risk.ts';
 import { executionResult, toldByNote } from './execution-result.ts';
-import { makePreview } from './preview.ts';
+import { makePreview, makePreviews } from './preview.ts';
 import { runMany } from './run-many.ts';
 import { defineTool, type ChangeContext, type ToolOutcome } from './tool.ts';
 
@@ -56,7 +56,7 @@ const input = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'For a change on one target: a dry run that only reads, such as "apt-get -s upgrade", "rsync -n …", "nginx -t" or a diff. It runs first on the same target, and its output stands on the card that the operator decides by.',
+      'For a change: a dry run that only reads, such as "apt-get -s upgrade", "rsync -n …", "nginx -t" or a diff. It runs first on each target, and what it prints stands on the card that the operator decides by.',
     ),
   timeout: z
     .int()
@@ -85,16 +85,23 @@ export const runTool = defineTool({
     const [only, ...more] = Array.isArray(target) ? target : [];
     if (typeof target === 'string') return runOne(context, { ...args, target });
     if (only !== undefined && more.length === 0) return runOne(context, { ...args, target: only });
-    if (args.preview !== undefined) {
-      throw new NomosError('preview_single', 'model', 'A preview goes with one target only.', {
-        hint: 'Make the dry run by a call of its own, or call run without preview.',
-      });
-    }
-    return runMany(context, async () => ({
-      ...whatToRun(args),
-      targets: Array.isArray(target) ? target : await selectFew(context.database.read, target),
-      canary: args.canary === true,
-    }));
+    return runMany(context, async () => {
+      const targets = Array.isArray(target)
+        ? [...new Set(target)]
+        : await selectFew(context.database.read, target);
+      return {
+        ...whatToRun(args),
+        targets,
+        canary: args.canary === true,
+        previews:
+          args.preview === undefined || changesNothing(args)
+            ? undefined
+            : await makePreviews(context, targets, {
+                command: args.preview,
+                purpose: args.purpose,
+              }),
+      };
+    });
   },
 });
 
@@ -129,11 +136,13 @@ async function requestFrom(
   args: Arguments & { target: string },
 ): Promise<ExecutionId> {
   const { target, purpose, preview } = args;
-  const reads = classify(args.command, args.declared_risk).risk === 'read_only';
-  return preview === undefined || reads
+  return preview === undefined || changesNothing(args)
     ? request(context, args)
     : request(context, args, await makePreview(context, { target, command: preview, purpose }));
 }
+
+const changesNothing = ({ command, declared_risk }: Arguments): boolean =>
+  classify(command, declared_risk).risk === 'read_only';
 
 async function request(
   context: ChangeContext,

@@ -4,6 +4,8 @@ import { BATCH_WIDTH } from '../../core/executions/batch/gate.ts';
 import { requestBatch } from '../../core/executions/batch/request.ts';
 import { claimExecution } from '../../core/executions/claim.ts';
 import { finishExecution } from '../../core/executions/finish.ts';
+import { subjectHash } from '../../core/executions/hash.ts';
+import { coveredHash } from '../../core/executions/preview.ts';
 import { parseInventory } from '../../core/graph/inventory-file.ts';
 import { loadGraph } from '../../core/graph/load.ts';
 import { loadOntology } from '../../core/graph/ontology-file.ts';
@@ -69,6 +71,53 @@ test('X13: a list and a selector are one call each, with one table back', async 
   const { sessionId } = await bench.open('look at all of them');
   await bench.pass(sessionId);
   bench.model.verify();
+});
+
+test('A19, X13: a dry run goes first on each target, and the one approval covers what all of them said', async () => {
+  const said = (slug: string): string => (slug === 'host:n1' ? 'Inst nginx\n' : 'nothing to do\n');
+  await fleet(
+    (_command, { target }) => ({ stdout: said(target.host.slug) }),
+    fan(['host:n0', 'host:n1'], 'apt-get -y upgrade', { preview: 'apt-get -s upgrade' }),
+    { text: 'I asked for it.' },
+  );
+  const { sessionId } = await bench.open('upgrade them');
+  await bench.pass(sessionId);
+  expect(bench.ran.map(({ command }) => command)).toEqual([
+    'apt-get -s upgrade',
+    'apt-get -s upgrade',
+  ]);
+  const approval = await bench.database.read.approval.findFirstOrThrow({
+    where: { sessionId },
+    include: { executions: { orderBy: { batchIndex: 'asc' } } },
+  });
+  expect(approval.executions.map(({ targetSlug, preview }) => [targetSlug, preview])).toEqual([
+    ['host:n0', expect.objectContaining({ tail: 'nothing to do', exitCode: 0 })],
+    ['host:n1', expect.objectContaining({ tail: 'Inst nginx', exitCode: 0 })],
+  ]);
+  expect(approval.subjectHash).toBe(subjectHash(approval.executions.map(coveredHash)));
+  expect(approval.subjectHash).not.toBe(
+    subjectHash(approval.executions.map(({ commandHash }) => commandHash)),
+  );
+  await bench.decide(sessionId, 'approve');
+  await bench.until(async () => (bench.ran.length === 4 ? true : undefined));
+  expect(new Set(bench.ran.slice(2).map(({ command }) => command))).toEqual(
+    new Set(['apt-get -y upgrade']),
+  );
+});
+
+test('A19, X13: a dry run that changes something is refused for all targets, and nothing waits', async () => {
+  await fleet(
+    () => ({}),
+    fan(['host:n0', 'host:n1'], 'apt-get -y upgrade', { preview: 'apt-get -y update' }),
+    (request) => {
+      expect(JSON.stringify(request.messages)).toContain('preview_not_read_only');
+      return { text: 'I see.' };
+    },
+  );
+  const { sessionId } = await bench.open('upgrade them');
+  await bench.pass(sessionId);
+  expect(bench.ran).toEqual([]);
+  expect(await bench.database.read.execution.count({ where: { sessionId } })).toBe(0);
 });
 
 test('X13, A16: one approval covers exactly the list; its ends are told together, once', async () => {

@@ -2,10 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vite
 import { cardKey } from '../../bot/projector/keys.ts';
 import { decide } from '../../core/approvals/decide.ts';
 import { outputTail } from '../../core/executions/finish.ts';
+import { requestBatch } from '../../core/executions/batch/request.ts';
 import { requestExecution } from '../../core/executions/request.ts';
 import { subjectHash } from '../../core/executions/hash.ts';
 import { claimExecution } from '../../core/executions/claim.ts';
-import { coveredHash, previewFrom } from '../../core/executions/preview.ts';
+import { coveredHash, previewFrom, type Preview } from '../../core/executions/preview.ts';
 import { createMasker } from '../../core/executions/masking/masker.ts';
 import { asId, type ExecutionId, type SessionId } from '../../core/ids.ts';
 import { setPaused } from '../../core/policy/pause.ts';
@@ -151,6 +152,50 @@ describe('in the room', () => {
     expect(held.card.body).not.toContain('Inst package-3\n');
     const file = world.card(cardKey.previewFile(`execution:${held.id}`));
     expect(file.file?.text).toBe(lines);
+  });
+
+  it('A19, X13: what dry runs said stands on the card of a batch, and all of it goes before it as a file', async () => {
+    const task = await openRoomTask(world);
+    const ids = { sessionId: task.sessionId, turnId: task.turnId, passId: task.passId };
+    const lines = (of: string): string =>
+      Array.from({ length: 30 }, (_, at) => `Inst ${of}-${at}`).join('\n');
+    const previews = new Map<string, Preview>();
+    for (const target of ['web-1', 'db-1']) {
+      const { executionId } = await world.write((unit) =>
+        requestExecution(unit, {
+          ...ids,
+          toolCallId: null,
+          target,
+          command: 'apt-get -s upgrade',
+          purpose: 'Preview',
+        }),
+      );
+      const stdout = lines(target);
+      const dryRun = await world.database.read.execution.update({
+        where: { id: executionId },
+        data: { status: 'completed', exitCode: 0, stdout, tail: outputTail(stdout) },
+      });
+      previews.set(target, previewFrom(dryRun, 0));
+    }
+    const { batchId } = await world.write((unit) =>
+      requestBatch(unit, {
+        ...ids,
+        toolCallId: null,
+        targets: ['web-1', 'db-1'],
+        command: 'apt-get -y upgrade',
+        purpose: 'Upgrade what is due',
+        canary: false,
+        previews,
+      }),
+    );
+    await world.settle();
+    const card = world.card(`batch:${batchId}`);
+    expect(card.body).toContain('Preview on host:web-1: apt-get -s upgrade');
+    expect(card.body).toContain('Inst web-1-29');
+    expect(card.body).toContain('Inst db-1-29');
+    expect(card.body).not.toContain('Inst db-1-3\n');
+    const file = world.card(cardKey.previewFile(`batch:${batchId}`));
+    expect(file.file?.text).toBe(`# host:web-1\n${lines('web-1')}\n# host:db-1\n${lines('db-1')}`);
   });
 });
 

@@ -7,11 +7,14 @@ import { lockSession } from '../../tasks/lock.ts';
 import { refreshStatus } from '../../tasks/status.ts';
 import { subjectHash } from '../hash.ts';
 import { judge, type Judged, type Twin } from '../judge.ts';
+import { coveredHash, type Preview } from '../preview.ts';
 import { storeExecution, type ExecutionRequest } from '../request.ts';
 
 /** One command for several targets (X13). */
 export interface BatchRequest extends Omit<ExecutionRequest, 'target' | 'preview'> {
   targets: readonly string[];
+  /** What a dry run on each target said, by the target's name in `targets` (A19). */
+  previews?: ReadonlyMap<string, Preview> | undefined;
   /** The first target alone, the rest only if it succeeds there. */
   canary: boolean;
 }
@@ -33,11 +36,14 @@ export async function requestBatch(unit: Unit, request: BatchRequest): Promise<B
   const list: Judged[] = [];
   const twins: Twin[] = [];
   const known = new Set<string>();
+  const previews = new Map<string, Preview | undefined>();
   for (const target of request.targets) {
     const found = await judge(unit, { ...request, target });
     if (found.twin !== null) twins.push(found.twin);
     else if (!known.has(found.judged.target.slug)) list.push(found.judged);
-    if (found.twin === null) known.add(found.judged.target.slug);
+    if (found.twin !== null) continue;
+    known.add(found.judged.target.slug);
+    previews.set(found.judged.target.slug, request.previews?.get(target));
   }
   const batchId = newId();
   const waits = list.some(({ permission }) => permission === null);
@@ -47,7 +53,11 @@ export async function requestBatch(unit: Unit, request: BatchRequest): Promise<B
           sessionId: request.sessionId,
           turnId: request.turnId,
           passId: request.passId,
-          subjectHash: subjectHash(list.map(({ hash }) => hash)),
+          subjectHash: subjectHash(
+            list.map(({ hash, target }) =>
+              coveredHash({ commandHash: hash, preview: previews.get(target.slug) ?? null }),
+            ),
+          ),
           ...strictest(list),
         })
       ).approvalId
@@ -55,10 +65,16 @@ export async function requestBatch(unit: Unit, request: BatchRequest): Promise<B
   const executions: ExecutionId[] = [];
   for (const [index, judged] of list.entries()) {
     executions.push(
-      await storeExecution(unit, { ...request, target: judged.target.slug }, judged, {
-        approvalId,
-        batch: { id: batchId, index, canary: request.canary },
-      }),
+      await storeExecution(
+        unit,
+        {
+          ...request,
+          target: judged.target.slug,
+          preview: previews.get(judged.target.slug),
+        },
+        judged,
+        { approvalId, batch: { id: batchId, index, canary: request.canary } },
+      ),
     );
   }
   if (request.sessionId !== null) await refreshStatus(unit, request.sessionId);
