@@ -28,6 +28,7 @@ import { progressCard } from './progress.ts';
 import { questionCard } from './question.ts';
 import { alreadyDecided, reminderCard, typedConfirmationHint, whichOne } from './replies.ts';
 import { taskCard } from './task.ts';
+import { welcomeCard } from './welcome.ts';
 
 /** One card with a name, for the snapshot tests and for the pictures in `docs/`. */
 export interface Example {
@@ -39,6 +40,7 @@ export interface Example {
 export function examples(): Example[] {
   const view = EXAMPLE_VIEW;
   return [
+    { name: 'Welcome (pinned in the lobby)', card: welcomeCard() },
     { name: 'Task card (pinned)', card: taskCard(exampleTask(), view) },
     {
       name: 'Task card: done',

@@ -18,7 +18,7 @@ export function welcomeCard(): Card {
     ),
     list(EXAMPLES.map((example) => rich`“${example}”`)),
     para(
-      rich`Looking is free. A change waits for you as a card in its room: ✅ runs it, ❌ does not.`,
+      rich`Looking is free. A change waits for you as a card in its room: ✅ runs it, ❌ drops it.`,
       rich`What destroys something takes more than a tap: reply “${CONFIRMATION}” to its card.`,
     ),
     para(

@@ -186,11 +186,12 @@ export class Sender {
     const own =
       (row.kind === 'room' || row.kind === 'upload') && retryAfterMs > LONGEST_MESSAGE_LIMIT_MS;
     log.warn({ retryAfterMs, lane: row.lane, kind: row.kind }, 'the homeserver limits the bot');
+    if (!own) {
+      // Before anything is waited for: no other lane may begin meanwhile.
+      this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + retryAfterMs);
+      this.#cautiousUntil = this.#blockedUntil + CAUTIOUS_MS;
+    }
     await unclaimRow(this.#options.database, claimed, own ? retryAfterMs : 0);
-    if (own) return;
-    const now = performance.now();
-    this.#blockedUntil = Math.max(this.#blockedUntil, now + retryAfterMs);
-    this.#cautiousUntil = this.#blockedUntil + CAUTIOUS_MS;
   }
 
   async #postpone({ row }: ClaimedRow, failure: Failure): Promise<void> {

@@ -20,8 +20,8 @@ export const roomStateShape = z.strictObject({
   direct: z.boolean().optional(),
   /** That it cannot be read was said here. */
   toldEncrypted: z.boolean().optional(),
-  /** What the homeserver does not let the bot do here any more, and that it was said. */
-  toldRefused: z.array(z.enum(['speech', 'state'])).optional(),
+  /** That the homeserver does not let the bot set the room's name any more was said here. */
+  toldPowerless: z.boolean().optional(),
 });
 /** What is known of a room besides its columns. */
 export type RoomState = z.infer<typeof roomStateShape>;

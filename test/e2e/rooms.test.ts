@@ -239,7 +239,7 @@ test('C7: a bot that may not write in a task’s room any more says so once in t
   const { shortId } = await world.database.read.session.findUniqueOrThrow({
     where: { id: sessionId },
   });
-  const words = new RegExp(`I may not write in the room of task ${shortId}`);
+  const words = new RegExp(`I could not say something in the room of task ${shortId}`);
   await ann.event(lobby, said(words));
   await world.until('the answer was refused as well', async () =>
     (await world.database.read.matrixOutbox.count({

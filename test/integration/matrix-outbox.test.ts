@@ -227,7 +227,11 @@ describe('what the bot says', () => {
     });
     await say('progress 1', PRIORITY.progress);
     await say('progress 2', PRIORITY.progress);
-    await stage.eventually('the homeserver limits the bot', async () => limitedAt !== undefined);
+    await stage.eventually('the homeserver limits the bot, which knows it', async () => {
+      const tried = { state: 'pending', firstTriedAt: { not: null } } as const;
+      const inHand = await stage.database.read.matrixOutbox.count({ where: tried });
+      return limitedAt !== undefined && inHand === 0;
+    });
     await stage.write((unit) =>
       sendMessage(unit, { to: { room: direct }, message: text('an answer') }),
     );
