@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Database } from '../core/db/database.ts';
 import { errorText } from '../core/errors.ts';
@@ -169,10 +170,8 @@ async function repeat(
   work: () => Promise<void>,
 ): Promise<void> {
   while (!stop.aborted) {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, everyMs);
-      stop.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-    });
+    // Leaves nothing on the signal, which lives as long as the process.
+    await delay(everyMs, undefined, { signal: stop }).catch(() => {});
     if (stop.aborted) return;
     try {
       await work();

@@ -139,6 +139,7 @@ class Watch {
   readonly gone: Promise<'gone'>;
   readonly #timer: NodeJS.Timeout;
   readonly #unsubscribe: () => void;
+  #forget: () => void = () => {};
 
   constructor(deps: RunDeps, execution: Execution) {
     const id = execution.id as ExecutionId;
@@ -151,7 +152,12 @@ class Watch {
     let lose: (value: 'gone') => void = () => {};
     this.gone = new Promise((resolve) => (lose = resolve));
     if (deps.shutdown.aborted) lose('gone');
-    else deps.shutdown.addEventListener('abort', () => lose('gone'), { once: true });
+    else {
+      // Taken away at the end: the process's signal outlives every execution, and would keep them all.
+      const letGo = (): void => lose('gone');
+      deps.shutdown.addEventListener('abort', letGo, { once: true });
+      this.#forget = () => deps.shutdown.removeEventListener('abort', letGo);
+    }
     const beat = async (): Promise<void> => {
       if (!(await renewExecutionLease(deps.database, id, deps.owner))) return lose('gone');
       const row = await deps.database.read.execution.findUnique({
@@ -169,5 +175,6 @@ class Watch {
   stop(): void {
     clearInterval(this.#timer);
     this.#unsubscribe();
+    this.#forget();
   }
 }

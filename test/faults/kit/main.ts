@@ -22,6 +22,15 @@ const { values } = parseArgs({
 process.env['NOMOS_LOG_LEVEL'] ??= 'silent';
 const { runFaults, WORLD_KINDS } = await import('./run.ts');
 
+const { endAllProcesses } = await import('./process.ts');
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    endAllProcesses();
+    // Services see to themselves: their watchdog misses this process.
+    process.exit(1);
+  });
+}
+
 const failed = await runFaults({
   rounds: Number(values.rounds),
   seed: values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed),

@@ -39,6 +39,13 @@ export interface Worker {
   end(signal: NodeJS.Signals): Promise<ProcessEnd>;
 }
 
+const children = new Set<ChildProcess>();
+
+/** Ends every process that is still there, at once: for when the kit itself is ended. */
+export function endAllProcesses(): void {
+  for (const child of children) child.kill('SIGKILL');
+}
+
 /** One process of the program, started again and again over a run. */
 export class NomosProcess implements Worker {
   readonly name: string;
@@ -82,6 +89,8 @@ export class NomosProcess implements Worker {
       });
     }
     this.#child = child;
+    children.add(child);
+    child.once('exit', () => children.delete(child));
     this.#ended = once(child, 'exit').then(([code, signal]): ProcessEnd => ({ code, signal }));
   }
 

@@ -46,8 +46,8 @@ export class HurtServices {
     this.#valkey = parts.valkey;
   }
 
-  /** Starts PostgreSQL and Valkey in a folder of this process's own. */
-  static async start(): Promise<HurtServices> {
+  /** Starts PostgreSQL and Valkey in a folder of this process's own. `fast`: nothing is flushed to disk, nothing may be crashed. */
+  static async start(options: { fast?: boolean } = {}): Promise<HurtServices> {
     const dir = path.join(home, `faults-${process.pid}`);
     mkdirSync(dir, { recursive: true, mode: 0o711 });
     const supervisor = new Supervisor(dir, path.join(dir, 'logs'));
@@ -58,7 +58,12 @@ export class HurtServices {
     const clock =
       findFaketime() === undefined ? undefined : new FakeClock(path.join(dir, 'clock-postgres'));
     const [postgres, valkey] = await Promise.all([
-      startPostgres({ supervisor, stateDir: dir, ...(clock && { env: clock.env }) }),
+      startPostgres({
+        supervisor,
+        stateDir: dir,
+        fast: options.fast === true,
+        ...(clock && { env: clock.env }),
+      }),
       startValkey({ supervisor, stateDir: dir, pythonDir, fast: true }),
     ]);
     return new HurtServices({ dir, clock, supervisor, pythonDir, python, postgres, valkey });

@@ -32,7 +32,7 @@ const MIB = 1024 * 1024;
 const collect = globalThis.gc;
 if (collect === undefined) throw new Error('start it with --expose-gc: npm run soak');
 
-const services = await HurtServices.start();
+const services = await HurtServices.start({ fast: true });
 const world = await FaultWorld.open({
   services,
   name: 'soak',
