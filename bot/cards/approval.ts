@@ -23,7 +23,8 @@ export function openUntil(approval: ApprovalState, view: View): Rich {
 }
 
 /** Who decided, how and when: `Approved by ann with a tap, 15:04 UTC`. Undefined while it waits. */
-export function decision(approval: ApprovalState, view: View): Rich | undefined {
+export function decision(approval: ApprovalState, view: View, partRan = false): Rich | undefined {
+  const run = partRan ? 'Nothing more was run.' : 'Nothing was run.';
   const when = approval.decidedAt === null ? '' : `, ${clock(approval.decidedAt, view)}`;
   const means = meansWords(approval);
   const by = `by ${nameOf(approval.decidedBy)}${means === '' ? '' : ` ${means}`}${when}`;
@@ -39,9 +40,9 @@ export function decision(approval: ApprovalState, view: View): Rich | undefined 
     case 'withdrawn':
       return rich`Approval withdrawn ${by}, before it started`;
     case 'expired':
-      return rich`Nobody decided within ${elapsed(approval.createdAt, approval.expiresAt, view)}. Nothing was run.`;
+      return rich`Nobody decided within ${elapsed(approval.createdAt, approval.expiresAt, view)}. ${run}`;
     case 'cancelled':
-      return rich`No longer asked for. Nothing was run.`;
+      return rich`No longer asked for. ${run}`;
   }
 }
 

@@ -56,7 +56,13 @@ function batchForm(
             ? rich`${RISK_MARK[risk]} ${risk === 'destructive' ? 'Confirm' : 'Approve'}? ${label(first.purpose)} · ${targets}`
             : rich`${progressMark(batch.executions)} ${label(first.purpose)} · ${doneWords(batch.executions)}`,
         ),
-        batch.approval === null ? undefined : decision(batch.approval, view),
+        batch.approval === null
+          ? undefined
+          : decision(
+              batch.approval,
+              view,
+              batch.executions.some((one) => one.startedAt !== null),
+            ),
       ),
       ...commands(batch.executions, extent.commands),
       waits && batch.executions.some((one) => one.masked) ? para(em(SECRET_NOT_SHOWN)) : undefined,

@@ -10,8 +10,8 @@ import { addNote } from '../tasks/messages.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { planWithdrawalNote, withdrawalNote } from './notes.ts';
 
-/** What taking back an approval came to. */
-export type Withdrawal = { kind: 'withdrawn' | 'too_late' | 'not_yours' };
+/** What taking back an approval came to. `nothing_left`: what it had allowed never started, and will not by it. */
+export type Withdrawal = { kind: 'withdrawn' | 'too_late' | 'nothing_left' | 'not_yours' };
 
 /**
  * Takes an approval back before its command started (A7): the executions that did not start are revoked and the grant
@@ -59,7 +59,10 @@ export async function withdraw(
   const only =
     plan || (await unit.db.execution.count({ where: { approvalId: approval.id } })) === 0;
   if (executions.length === 0 && !(only && (await grantIsOpen(unit, args.approvalId)))) {
-    return { kind: 'too_late' };
+    const started = await unit.db.execution.count({
+      where: { approvalId: approval.id, startedAt: { not: null } },
+    });
+    return { kind: plan || started > 0 ? 'too_late' : 'nothing_left' };
   }
   for (const execution of executions) {
     await transition(

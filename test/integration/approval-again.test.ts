@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { expireDueApprovals } from '../../core/approvals/expire.ts';
 import { claimExecution } from '../../core/executions/claim.ts';
 import { requestBatch } from '../../core/executions/batch/request.ts';
 import { loadOntology } from '../../core/graph/ontology-file.ts';
@@ -83,6 +84,26 @@ describe('C14, A2, X13: what is asked for again', () => {
       { status: 'queued', allowedBy: 'approval' },
     ]);
     expect((await claimExecution(world.database, third, 'worker')).kind).toBe('claimed');
+  });
+
+  it('A14: the rest of a batch that nobody decides on expires, and its card does not say that nothing was run', async () => {
+    const task = await openRoomTask(world);
+    const { batchId, ids } = await grantedBatch(task);
+    const [first, second] = ids as [ExecutionId, ExecutionId];
+    expect((await claimExecution(world.database, first, 'worker')).kind).toBe('claimed');
+    await world.write((unit) =>
+      closeGrants(unit, { sessionId: task.sessionId, reason: 'the test', by: ANN }),
+    );
+    expect((await claimExecution(world.database, second, 'worker')).kind).toBe('asked_again');
+    await world.database.read.approval.updateMany({
+      where: { sessionId: task.sessionId, status: 'pending' },
+      data: { expiresAt: new Date(Date.now() - 1000) },
+    });
+    await expireDueApprovals(world.database);
+    await world.settle();
+    const { body } = world.card(`batch:${batchId}`);
+    expect(body).toContain('Nothing more was run.');
+    expect(body).not.toContain('Nothing was run');
   });
 
   it('A7, A19: what was approved and then needs somebody else is a new card; taking back the old ✅ closes its grant and says nothing untrue', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requestCancel } from '../../core/executions/cancel.ts';
 import { claimExecution } from '../../core/executions/claim.ts';
 import { askQuestion } from '../../core/tasks/questions.ts';
 import { type BotWorld } from '../support/bot-world.ts';
@@ -83,4 +84,18 @@ describe('T13, A7, R4: an edit of words that decided', () => {
     await edit(task, said, '!status');
     expect(world.lastAnswer().body).toContain('An edit of that message does nothing');
   });
+});
+
+it('A7: taking back the ✅ of a command that was cancelled before it started says nothing untrue', async () => {
+  const task = await openRoomTask(world);
+  const held = await restart(task);
+  const tap = await world.tap(task.roomId, held.card.eventId, '✅');
+  await world.write((unit) =>
+    requestCancel(unit, { executionId: held.id, by: '@ann:example.org' }),
+  );
+  await world.settle();
+  const said = world.shown.length;
+  await world.redact(task.roomId, tap);
+  expect(world.shown).toHaveLength(said);
+  expect((await held.execution()).status).toBe('cancelled');
 });
