@@ -2,6 +2,7 @@ import type { Database } from '../core/db/database.ts';
 import type { EventFeed } from '../core/events/subscribe.ts';
 import type { UserId } from '../core/ids.ts';
 import type { Operators } from '../core/operators.ts';
+import type { Transcriber } from '../core/agent/model/transcribe.ts';
 import type { Ephemeral, InboxHandler } from './inbox/types.ts';
 import type { Credentials } from './matrix/account.ts';
 import type { Encryption } from './rooms/encryption.ts';
@@ -27,6 +28,12 @@ export interface BotOptions {
   operators: Operators;
   /** `NOMOS_ENCRYPTION`. Default `never`. */
   encryption?: Encryption | undefined;
+  /** What recordings and pictures can be used for; without it neither is taken in (C16). */
+  media?: {
+    readonly transcriber: Transcriber | undefined;
+    /** Whether the model takes pictures. */
+    readonly vision: boolean;
+  };
   /** Makes the handler of inbox events. */
   handler(parts: BotParts): InboxHandler;
   /** Turns the event log into outbox rows until `parts.signal` fires. Started when the Space and the lobby are there. */

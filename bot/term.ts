@@ -8,6 +8,7 @@ import type { Ephemeral } from './inbox/types.ts';
 import type { Account } from './matrix/account.ts';
 import { NomosClient } from './matrix/client.ts';
 import { runSync } from './matrix/sync.ts';
+import { readMedia } from './media/reader.ts';
 import type { BotOptions, BotParts } from './options.ts';
 import { Sender } from './outbox/sender.ts';
 import { repeated } from './repeat.ts';
@@ -54,7 +55,12 @@ export async function runTerm(
   };
 
   const sender = new Sender(shared);
-  const dispatcher = new Dispatcher({ ...shared, handler: options.handler(parts) });
+  const media = { transcriber: undefined, vision: false, ...options.media, client };
+  const dispatcher = new Dispatcher({
+    ...shared,
+    handler: options.handler(parts),
+    readMedia: (content, ending) => readMedia(content, media, ending),
+  });
   // A key that came just before the last end may not have been tried.
   let everywhere = true;
   const unread = repeated('reading messages whose keys came', signal, async () => {

@@ -5,6 +5,7 @@ import { startJobs } from '../jobs/start.ts';
 import { migrate } from '../prisma/migrate.ts';
 import { describeLoad, seed } from '../seeds/seed.ts';
 import { OpenAiChatModel } from './agent/model/client.ts';
+import { OpenAiTranscriber, type Transcriber } from './agent/model/transcribe.ts';
 import { runPass } from './agent/pass.ts';
 import { SoulFile } from './agent/soul.ts';
 import { startApi } from './api/server.ts';
@@ -90,6 +91,7 @@ export async function startProgram(
               : config.matrix.login,
           encryption: config.encryption,
           operators: config.operators,
+          media: { vision: config.model.vision, transcriber: transcriberOf(config) },
           handler: (parts) =>
             createHandler({
               ...parts,
@@ -196,6 +198,13 @@ function raiseError(database: Database, error: NomosError): void {
     );
 }
 
+/** What turns voice messages into text, where that is set up (C16). */
+function transcriberOf({ transcription }: Config): Transcriber | undefined {
+  if (transcription === undefined) return undefined;
+  const { model, apiKey, baseUrl } = transcription;
+  return new OpenAiTranscriber({ model, apiKey, baseUrl: baseUrl ?? OPENAI });
+}
+
 /** The values that must appear nowhere (Z4). */
 function secretsOf(config: Config): string[] {
   const { login } = config.matrix;
@@ -205,6 +214,7 @@ function secretsOf(config: Config): string[] {
   });
   return [
     config.model.apiKey,
+    config.transcription?.apiKey ?? '',
     login.kind === 'token' ? login.accessToken : '',
     login.password ?? '',
     ...urls,

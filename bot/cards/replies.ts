@@ -1,7 +1,8 @@
 import type { UserId } from '../../core/ids.ts';
 import type { Risk } from '../../core/policy/risk.ts';
+import { headBytes } from '../../core/text/clip.ts';
 import { cardOf, type Card } from './card.ts';
-import { link, list, para, rich, strong, type Part, type Rich } from './rich.ts';
+import { link, list, para, quote, rich, strong, type Part, type Rich } from './rich.ts';
 import type { ApprovalState, CardLink } from './state.ts';
 import { eventLink } from './task.ts';
 import { clock, type View } from './view.ts';
@@ -20,6 +21,13 @@ export interface WaitingName {
 /** A plain answer of the bot's to something an operator did. It calls nobody: the operator is there. */
 export function answerTo(...lines: Array<Part | undefined>): Card {
   return cardOf([para(...lines)], { msgtype: 'm.notice' });
+}
+
+/** What was understood of a recording (C16): the words that are worked on, so that a mishearing is seen. */
+export function heard(words: string): Card {
+  return cardOf([para(rich`🎙️ I understood:`), quote(headBytes(words, 4_000))], {
+    msgtype: 'm.notice',
+  });
 }
 
 /** A tap or a "yes" on something destructive: what to type (A3). Calls the operator, for whom it did not do what it seemed to. */

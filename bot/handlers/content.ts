@@ -23,6 +23,7 @@ const messageShape = z.looseObject({
   msgtype: z.string(),
   body: z.string(),
   formatted_body: z.string().optional().catch(undefined),
+  filename: z.string().optional().catch(undefined),
   'm.relates_to': relationShape.optional().catch(undefined),
   'm.new_content': newContentShape.optional().catch(undefined),
   'm.mentions': mentionsShape.optional().catch(undefined),
@@ -41,13 +42,18 @@ export interface MessageContent {
   /** The message that it replaces; then `body` is the new text. */
   readonly edits: MatrixEventId | null;
   readonly mentions: readonly string[];
+  /**
+   * What was written below a file or picture; '' if nothing was. The name of the file is no words of anybody's: where a client
+   * sends no `filename`, `body` is that name.
+   */
+  readonly caption: string;
 }
 
 /** Reads a message's content; undefined for one without text, such as a redacted one. */
 export function readMessage(content: Record<string, unknown>): MessageContent | undefined {
   const parsed = messageShape.safeParse(content);
   if (!parsed.success) return undefined;
-  const { msgtype, body } = parsed.data;
+  const { msgtype, body, filename } = parsed.data;
   const relation = parsed.data['m.relates_to'];
   const fresh = parsed.data['m.new_content'];
   const related = relation?.event_id === undefined ? null : asId<MatrixEventId>(relation.event_id);
@@ -63,6 +69,7 @@ export function readMessage(content: Record<string, unknown>): MessageContent | 
     replyTo: chosen && edits === null ? asId<MatrixEventId>(answered) : null,
     edits,
     mentions: parsed.data['m.mentions']?.user_ids ?? [],
+    caption: filename === undefined || filename === body ? '' : body,
   };
 }
 

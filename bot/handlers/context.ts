@@ -8,6 +8,7 @@ import {
   type UserId,
 } from '../../core/ids.ts';
 import type { Operator, Operators } from '../../core/operators.ts';
+import type { NewAttachment } from '../../core/tasks/attachments.ts';
 import type { Language } from '../../core/approvals/words/intent.ts';
 import type { Card } from '../cards/card.ts';
 import type { View } from '../cards/view.ts';
@@ -42,6 +43,10 @@ export interface HandlerContext extends HandlerSettings {
   readonly operator: Operator;
   readonly view: View;
   readonly pictures: PictureRenderer;
+  /** Set while the words of a recording are worked on: they were heard by a model, not typed (C16). */
+  readonly spoken?: true;
+  /** What came with the message that is worked on, for the agent (C16). */
+  readonly attachments?: readonly NewAttachment[];
 }
 
 /** Where an answer goes. */

@@ -40,12 +40,14 @@ export async function inLobby(
       text,
       sender: operator.userId,
       eventId: event.eventId,
+      attachments: context.attachments,
     });
     return;
   }
   await openTask(unit, {
     by: operator.userId,
     text,
+    attachments: context.attachments,
     origin: {
       kind: event.room.kind === 'lobby' ? 'lobby' : 'direct',
       roomId: event.room.roomId,

@@ -12,7 +12,7 @@ import type { HandlerContext } from './context.ts';
 import { cardAt, turnAt } from './locate.ts';
 import { optionIn, answerByWords } from './question.ts';
 import { assentToWords } from './spoken-plan.ts';
-import { ask, intentOf, wordsInTurn, wordsOnCard, type TurnWaits } from './words.ts';
+import { ask, carriesFile, intentOf, wordsInTurn, wordsOnCard, type TurnWaits } from './words.ts';
 
 /** A message in a task's room: to a card, in a thread, or on the main timeline (T3, T15, A4). */
 export async function inTaskRoom(
@@ -24,7 +24,10 @@ export async function inTaskRoom(
   const { unit, event } = context;
   const session = await unit.db.session.findUniqueOrThrow({ where: { id: sessionId } });
   const card = await answeredCard(context, message);
-  if (card !== null && (await toCard(context, session, card, text)) === 'dealt_with') return;
+  // What comes with a picture or a file is for the agent to look at, its caption included: it answers and decides nothing.
+  const decides = !carriesFile(context);
+  if (decides && card !== null && (await toCard(context, session, card, text)) === 'dealt_with')
+    return;
 
   const turnId = (await turnOfMessage(context, message, card)) ?? null;
   if (intentOf(context, text).bare && (await answersSomebodyElse(context, message))) {
@@ -42,7 +45,7 @@ export async function inTaskRoom(
   }
   if (turnId !== null) {
     const waits = await waitsOf(context, session, turnId);
-    if (card === null || !DECIDABLE.has(card.kind)) {
+    if (decides && (card === null || !DECIDABLE.has(card.kind))) {
       if ((await wordsInTurn(context, waits, text)) === 'dealt_with') return;
     }
     await toAgent(context, sessionId, turnId, text);
@@ -50,6 +53,7 @@ export async function inTaskRoom(
   }
   // A thread on something that belongs to no turn becomes one, rooted where it is.
   if (
+    decides &&
     message.threadRoot === null &&
     (await onMainTimeline(context, session, text)) === 'dealt_with'
   )
@@ -234,7 +238,7 @@ async function waitsOf(
 }
 
 async function toAgent(
-  { unit, event, operator }: HandlerContext,
+  { unit, event, operator, attachments }: HandlerContext,
   sessionId: SessionId,
   turnId: TurnId,
   text: string,
@@ -245,5 +249,6 @@ async function toAgent(
     text,
     sender: operator.userId,
     eventId: asId<MatrixEventId>(event.eventId),
+    attachments,
   });
 }

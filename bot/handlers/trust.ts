@@ -8,17 +8,17 @@ import type { HandlerContext } from './context.ts';
 
 /**
  * Why an operator's word cannot decide: it could be read only when things had moved on, or decisions are strict here (A20) and
- * it was a tap, came in clear, came from a device that its owner has not signed, or answers something that the homeserver
+ * it was a tap, was spoken, came in clear, came from a device that its owner has not signed, or answers something that the homeserver
  * alone says it answers.
  */
-export type Distrust = 'late' | 'tap' | 'in_clear' | 'unsigned' | 'relation';
+export type Distrust = 'late' | 'tap' | 'spoken' | 'in_clear' | 'unsigned' | 'relation';
 
 /**
  * What speaks against an operator's word on something of a task; undefined when nothing does. Strict decisions are demanded
  * where the word is said in an encrypted room, and where what it is about is shown in one.
  */
 export async function distrustOf(
-  { unit, event }: HandlerContext,
+  { unit, event, spoken }: HandlerContext,
   sessionId: string | null,
   means: DecisionMeans,
 ): Promise<Distrust | undefined> {
@@ -30,6 +30,8 @@ export async function distrustOf(
   const isSecret = event.room.encrypted || (await isEncryptedTask(unit.db, sessionId));
   if (!isSecret) return undefined;
   if (means === 'tap') return 'tap';
+  // What a model heard is no message of a device of theirs.
+  if (spoken === true) return 'spoken';
   if (sealed === null) return 'in_clear';
   if (!sealed.crossSigned) return 'unsigned';
   return sealed.relation || !inWords ? undefined : 'relation';
@@ -70,6 +72,11 @@ export function distrustCard(
     case 'tap':
       return answerTo(
         rich`🔒 A tap decides nothing here: reactions are not encrypted, and decisions are strict.`,
+        rich`Reply to the card with: ${strong(words)}`,
+      );
+    case 'spoken':
+      return answerTo(
+        rich`🔒 Nothing was decided: spoken words pass through a model, and decisions are strict.`,
         rich`Reply to the card with: ${strong(words)}`,
       );
     case 'in_clear':

@@ -23,10 +23,22 @@ export interface TurnWaits {
 /** What became of a message's words: they decided something (or were answered), or they are for the agent to read. */
 export type WordsOutcome = 'dealt_with' | 'for_agent';
 
-/** Reads a message by the configured word lists (A5). */
+/**
+ * Reads a message by the configured word lists (A5). What was spoken is never a typed confirmation (C16), and what came with a
+ * file is for the agent: a caption decides nothing.
+ */
 export function intentOf(context: HandlerContext, text: string): Intent {
-  return readIntent(text, context.languages);
+  if (carriesFile(context)) return NO_INTENT;
+  const intent = readIntent(text, context.languages);
+  return context.spoken === true ? { ...intent, confirm: false, confirmRest: '' } : intent;
 }
+
+/** Whether the message brings a picture or a file. */
+export function carriesFile({ attachments }: HandlerContext): boolean {
+  return attachments?.some(({ kind }) => kind !== 'voice') ?? false;
+}
+
+const NO_INTENT: Intent = readIntent('');
 
 /** A message in a turn's thread, or one that counts for that turn (A4, A6, A17, T15). */
 export async function wordsInTurn(

@@ -9,6 +9,8 @@ import { UnsealError } from '../crypto/unseal.ts';
 import { backoffMs, pause } from '../matrix/retry.ts';
 import { inboxEvent } from './event.ts';
 import { TRIES, recordFailure } from './failure.ts';
+import type { ReadMedia } from '../media/types.ts';
+import { mediaContent } from './media.ts';
 import { type Opened, openSealed, sayCannotRead } from './open.ts';
 import type { InboxHandler } from './types.ts';
 
@@ -24,6 +26,11 @@ export interface DispatchOptions {
   isOperator(userId: string): boolean;
   /** Without it encrypted rooms get a plain answer. */
   crypto?: RoomCrypto | undefined;
+  /**
+   * Reads what comes with a message, before it is worked on and outside of any transaction (C16). It may take its time: only its own room
+   * waits for it. Default: nothing is read.
+   */
+  readMedia?(content: Record<string, unknown>, signal: AbortSignal): Promise<ReadMedia | undefined>;
   signal: AbortSignal;
 }
 
@@ -36,6 +43,8 @@ export class Dispatcher {
   readonly #active = new Map<string, Promise<void>>();
   /** Rooms whose next message waits for its key, with the timer that ends the wait. */
   readonly #held = new Map<string, NodeJS.Timeout>();
+  /** Rooms that wait for a file or a transcription: they hold no connection, so others may take their place. */
+  readonly #reading = new Set<string>();
   #again = true;
   #wake: () => void = () => {};
 
@@ -79,7 +88,7 @@ export class Dispatcher {
 
   /** Starts work on each room that has events and is not being worked on. */
   async #start(): Promise<void> {
-    const free = MAX_ROOMS - this.#active.size;
+    const free = MAX_ROOMS - (this.#active.size - this.#reading.size);
     if (free <= 0) return;
     const rooms = await this.#options.database.read.$queryRaw<Array<{ room_id: string }>>`
       SELECT i.room_id FROM matrix_inbox i LEFT JOIN matrix_rooms r USING (room_id)
@@ -161,6 +170,7 @@ export class Dispatcher {
 
   async #handle(row: MatrixInbox): Promise<void> {
     const { database } = this.#options;
+    const media = await this.#mediaOf(row);
     let thrown: unknown;
     try {
       await database.write(async (unit) => {
@@ -170,7 +180,7 @@ export class Dispatcher {
         });
         if (claimed === undefined) return;
         try {
-          await this.#effect(unit, claimed);
+          await this.#effect(unit, claimed, media);
         } catch (error) {
           thrown = error;
           throw error;
@@ -194,7 +204,22 @@ export class Dispatcher {
     await pause(attempts < TRIES ? backoffMs(attempts) : 0, signal);
   }
 
-  async #effect(unit: Unit, row: MatrixInbox): Promise<void> {
+  async #mediaOf(row: MatrixInbox): Promise<ReadMedia | undefined> {
+    const { database, readMedia, isOperator, signal } = this.#options;
+    if (readMedia === undefined || !isOperator(row.sender)) return undefined;
+    const content = await mediaContent(database.read, row);
+    if (content === undefined) return undefined;
+    this.#reading.add(row.roomId);
+    // There is room for another one meanwhile.
+    this.wake();
+    try {
+      return await readMedia(content, signal);
+    } finally {
+      this.#reading.delete(row.roomId);
+    }
+  }
+
+  async #effect(unit: Unit, row: MatrixInbox, media: ReadMedia | undefined): Promise<void> {
     const room = await unit.db.matrixRoom.findUniqueOrThrow({ where: { roomId: row.roomId } });
     if (!this.#options.isOperator(row.sender)) {
       // An operator when it was stored, none any more.
@@ -212,6 +237,6 @@ export class Dispatcher {
     }
     const sealed = row.type === 'm.room.encrypted' && row.clear === null;
     if (sealed) await sayCannotRead(unit, room);
-    else await this.#options.handler(unit, inboxEvent(row, room));
+    else await this.#options.handler(unit, { ...inboxEvent(row, room), media });
   }
 }

@@ -1,5 +1,6 @@
 import type { Unit } from '../../core/db/database.ts';
 import type { MatrixEventId, RoomId, SessionId, UserId } from '../../core/ids.ts';
+import type { ReadMedia } from '../media/types.ts';
 
 /**
  * What a room is to the bot: `space` holds the others; `lobby` and `direct` open tasks (T1, T2); `task` is a session's;
@@ -30,6 +31,8 @@ export interface InboxEvent {
   redacts: MatrixEventId | null;
   /** How it was encrypted; null for one that came in clear. */
   sealed: Sealed | null;
+  /** What came with it, read before it is worked on (C16). */
+  media?: ReadMedia | undefined;
 }
 
 /** What encryption says of a message. */

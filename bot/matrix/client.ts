@@ -9,6 +9,8 @@ import {
 
 /** Longest wait for any answer but that of a long poll. */
 const REQUEST_TIMEOUT_MS = 60_000;
+/** More of the answer to a failed download is not read. */
+const MAX_ERROR_BYTES = 64 * 1024;
 const errorShape = z.looseObject({
   errcode: z.string(),
   error: z.string().default(''),
@@ -70,6 +72,58 @@ export class NomosClient extends MatrixClient {
     return raw ? { statusCode: status, headers, body: value } : value;
   }
 
+  /**
+   * The bytes of a file on the homeserver, of at most `maxBytes`: more are not read, and `whole` is false then. With
+   * `beginning` the first `maxBytes` of a larger one are given, else nothing. `at` is `<server>/<media id>`, encoded.
+   * Throws as `doRequest`.
+   */
+  async readMedia(
+    at: string,
+    maxBytes: number,
+    beginning: boolean,
+  ): Promise<{ bytes: Buffer; whole: boolean }> {
+    try {
+      return await this.#download(`/_matrix/client/v1/media/download/${at}`, maxBytes, beginning);
+    } catch (error) {
+      const unknown =
+        (error instanceof MatrixError && error.errcode === 'M_UNRECOGNIZED') ||
+        (error instanceof HomeserverError && error.status === 404);
+      if (!unknown) throw error;
+    }
+    // Homeservers from before Matrix 1.11.
+    return this.#download(`/_matrix/media/v3/download/${at}`, maxBytes, beginning);
+  }
+
+  async #download(
+    endpoint: string,
+    maxBytes: number,
+    beginning: boolean,
+  ): Promise<{ bytes: Buffer; whole: boolean }> {
+    this.#signal.throwIfAborted();
+    try {
+      const response = await fetch(urlOf(this.homeserverUrl, endpoint, null), {
+        headers: { authorization: `Bearer ${this.accessToken}` },
+        // It is the homeserver that is asked, and nobody else.
+        redirect: 'error',
+        signal: AbortSignal.any([this.#signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
+      });
+      const { status, headers } = response;
+      if (status !== 200) {
+        const { bytes: content } = await firstBytes(response, MAX_ERROR_BYTES);
+        throw failure({ status, headers: Object.fromEntries(headers), content }, `GET ${endpoint}`);
+      }
+      if (!beginning && Number(headers.get('content-length')) > maxBytes) {
+        await response.body?.cancel();
+        return { bytes: Buffer.alloc(0), whole: false };
+      }
+      return await firstBytes(response, maxBytes);
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      if (error instanceof MatrixError || error instanceof HomeserverError) throw error;
+      throw new HomeserverUnreachableError(this.homeserverUrl, error);
+    }
+  }
+
   async #answer(url: string, init: RequestInit): Promise<Answer> {
     try {
       const response = await fetch(url, init);
@@ -86,6 +140,23 @@ interface Answer {
   status: number;
   headers: Record<string, string>;
   content: Buffer;
+}
+
+/** Reads a body up to a limit; what comes after it is not waited for. */
+async function firstBytes(
+  response: Response,
+  maxBytes: number,
+): Promise<{ bytes: Buffer; whole: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk);
+    length += chunk.length;
+    // Leaving the loop ends the request.
+    if (length > maxBytes) break;
+  }
+  const bytes = Buffer.concat(chunks).subarray(0, maxBytes);
+  return { bytes, whole: length <= maxBytes };
 }
 
 function urlOf(

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import { PictureRenderer } from './render.ts';
 import { MAX_NODES, type GraphPicture, type Png } from './state.ts';
@@ -74,4 +76,14 @@ test('R12: after its thread was ended the next picture is drawn by another', asy
   await renderer.close();
   await dying;
   expect(header(await renderer.graph(ONE)).signature).toBe('PNG');
+});
+
+test('J7: a picture that was drawn keeps no process from ending', { timeout: 45_000 }, async () => {
+  const module = new URL('render.ts', import.meta.url).href;
+  const script = `
+    const { PictureRenderer } = await import(${JSON.stringify(module)});
+    await new PictureRenderer().trend({ title: 'x', days: [{ day: '2026-11-29', succeeded: 1, failed: 0 }] });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' });
+  // It would go on for the minute after which an idle thread ends.
+  expect(await once(child, 'exit')).toEqual([0, null]);
 });

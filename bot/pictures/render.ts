@@ -78,8 +78,9 @@ export class PictureRenderer {
       execArgv: [],
       env: {},
     });
-    // The thread never keeps the process from ending.
+    // The thread never keeps the process from ending. Coming up it takes hold of it once more.
     worker.unref();
+    worker.once('online', () => worker.unref());
     const gone = (why: string): void => {
       if (this.#worker === worker) this.#end(why);
     };

@@ -1,6 +1,7 @@
 import type { Reader } from '../db/database.ts';
 import type { Message } from '../db/rows.ts';
 import type { PassId, SessionId } from '../ids.ts';
+import { readAttachments, type SeenAttachment } from './attachments.ts';
 import {
   conversation,
   conversationBefore,
@@ -12,7 +13,13 @@ import { storedCalls, type StoredCall } from './stored-calls.ts';
 
 /** A step of the conversation: something said to the agent, or an answer of it with the results of its calls. */
 export type Exchange =
-  | { readonly kind: 'operator' | 'note'; readonly text: string; readonly sender: string | null }
+  | {
+      readonly kind: 'operator' | 'note';
+      readonly text: string;
+      readonly sender: string | null;
+      /** What came with it. */
+      readonly attachments?: readonly SeenAttachment[];
+    }
   | {
       readonly kind: 'answer';
       readonly text: string;
@@ -54,10 +61,14 @@ export async function readHistory(
     }),
   ]);
   const before = withoutOrphans(newest.toReversed());
+  const attached = await readAttachments(
+    db,
+    [...before, ...own].filter(({ role }) => role === 'operator').map(({ id }) => id),
+  );
   return {
     summary: summary.body,
-    before: toExchanges(before),
-    own: toExchanges(own),
+    before: toExchanges(before, attached),
+    own: toExchanges(own, attached),
     operatorTexts: [...before, ...own]
       .filter((message) => message.role === 'operator')
       .map((message) => message.text),
@@ -70,7 +81,10 @@ function withoutOrphans(messages: readonly Message[]): Message[] {
   return first === -1 ? [] : messages.slice(first);
 }
 
-function toExchanges(messages: readonly Message[]): Exchange[] {
+function toExchanges(
+  messages: readonly Message[],
+  attached: ReadonlyMap<string, readonly SeenAttachment[]>,
+): Exchange[] {
   const results = new Map(
     messages.flatMap((message) =>
       message.toolCallId === null ? [] : [[message.toolCallId, message.text]],
@@ -80,7 +94,14 @@ function toExchanges(messages: readonly Message[]): Exchange[] {
     switch (message.role) {
       case 'operator':
       case 'note':
-        return [{ kind: message.role, text: message.text, sender: message.sender }];
+        return [
+          {
+            kind: message.role,
+            text: message.text,
+            sender: message.sender,
+            attachments: attached.get(message.id) ?? [],
+          },
+        ];
       case 'assistant':
         return [
           {

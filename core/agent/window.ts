@@ -1,5 +1,6 @@
 import type { ModelMessage } from './model/types.ts';
 import { headAndTail } from '../text/clip.ts';
+import { attachmentMessages } from './attachments.ts';
 import type { Exchange, History } from './history.ts';
 import { jsonWithoutTags, note, withoutTags } from './prompt.ts';
 import { shrinkNote, shrinkResult } from './shrink.ts';
@@ -18,7 +19,7 @@ const STEP = 5;
 /** About how many tokens these messages are. */
 export function estimateTokens(messages: readonly ModelMessage[]): number {
   const characters = messages.reduce(
-    (sum, message) => sum + message.content.length + callsLength(message),
+    (sum, message) => sum + message.content.length + callsLength(message) + picturesLength(message),
     0,
   );
   return Math.ceil(characters / CHARACTERS_PER_TOKEN);
@@ -80,7 +81,10 @@ function render(history: History, cut: Cut, maxTokens: number): ModelMessage[] {
 function toMessages(exchange: Exchange, old: boolean): ModelMessage[] {
   switch (exchange.kind) {
     case 'operator':
-      return [{ role: 'user', content: withoutTags(exchange.text) }];
+      return [
+        { role: 'user', content: withoutTags(exchange.text) },
+        ...attachmentMessages(exchange.attachments ?? [], old),
+      ];
     case 'note':
       return [{ role: 'user', content: note(old ? shrinkNote(exchange.text) : exchange.text) }];
     case 'answer':
@@ -115,10 +119,17 @@ function summaryWithin(summary: string | undefined, maxTokens: number): string |
 // The last resort: every text longer than its share loses its middle.
 function cutToFit(messages: readonly ModelMessage[], maxTokens: number): ModelMessage[] {
   const share = Math.max(256, Math.floor((maxTokens * CHARACTERS_PER_TOKEN) / messages.length));
-  return messages.map((message) => ({
-    ...message,
-    content: headAndTail(message.content, share).text,
-  }));
+  return messages.map((message) => {
+    const content = headAndTail(message.content, share).text;
+    return message.role === 'user' ? { role: 'user', content } : { ...message, content };
+  });
+}
+
+// About what endpoints count for one, in characters.
+const PICTURE_CHARACTERS = 1_200 * CHARACTERS_PER_TOKEN;
+
+function picturesLength(message: ModelMessage): number {
+  return message.role === 'user' ? (message.pictures?.length ?? 0) * PICTURE_CHARACTERS : 0;
 }
 
 function callsLength(message: ModelMessage): number {

@@ -34,7 +34,11 @@ export interface Config {
     models: string[];
     reasoning: (typeof REASONING_EFFORTS)[number] | undefined;
     streaming: boolean;
+    /** Whether it takes pictures (C16). */
+    vision: boolean;
   };
+  /** What turns voice messages into text; undefined if nothing does (C16). */
+  transcription: { baseUrl: string | undefined; apiKey: string; model: string } | undefined;
   files: { inventory: string; ontology: string; policy: string; soul: string };
   ssh: {
     keyFile: string | undefined;
@@ -78,7 +82,11 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       models: list(settings.NOMOS_MODEL) ?? [DEFAULT_MODEL],
       reasoning: choice(settings, problems, 'NOMOS_MODEL_REASONING', REASONING_EFFORTS),
       streaming: (choice(settings, problems, 'NOMOS_STREAMING', ['on', 'off']) ?? 'on') === 'on',
+      vision:
+        (choice(settings, problems, 'NOMOS_VISION', ['on', 'off']) ??
+          (isOpenAi(settings.OPENAI_BASE_URL) ? 'on' : 'off')) === 'on',
     },
+    transcription: transcription(settings, problems),
     files: {
       inventory: file(settings, problems, 'NOMOS_INVENTORY'),
       ontology: file(settings, problems, 'NOMOS_ONTOLOGY', 'seeds/ontology.yaml'),
@@ -102,7 +110,12 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
 function url(
   settings: Settings,
   problems: Problems,
-  name: 'DATABASE_URL' | 'REDIS_URL' | 'MATRIX_HOMESERVER_URL' | 'OPENAI_BASE_URL',
+  name:
+    | 'DATABASE_URL'
+    | 'REDIS_URL'
+    | 'MATRIX_HOMESERVER_URL'
+    | 'OPENAI_BASE_URL'
+    | 'NOMOS_TRANSCRIBE_BASE_URL',
   protocols: readonly string[],
 ): string {
   const given = settings[name];
@@ -174,10 +187,40 @@ function modelKey(settings: Settings, problems: Problems): string {
   return '';
 }
 
+/** Whether the endpoint is OpenAI's own, all of whose chat models take pictures. */
+function isOpenAi(baseUrl: string | undefined): boolean {
+  if (baseUrl === undefined) return true;
+  return URL.canParse(baseUrl) && new URL(baseUrl).hostname === 'api.openai.com';
+}
+
+function transcription(settings: Settings, problems: Problems): Config['transcription'] {
+  const model = settings.NOMOS_TRANSCRIBE_MODEL;
+  const other = settings.NOMOS_TRANSCRIBE_BASE_URL;
+  if (model === undefined) {
+    for (const name of ['NOMOS_TRANSCRIBE_BASE_URL', 'NOMOS_TRANSCRIBE_API_KEY'] as const) {
+      if (settings[name] !== undefined) {
+        problems.add(name, 'is set without NOMOS_TRANSCRIBE_MODEL, and does nothing by itself');
+      }
+    }
+    return undefined;
+  }
+  if (other === undefined && settings.NOMOS_TRANSCRIBE_API_KEY !== undefined) {
+    problems.add('NOMOS_TRANSCRIBE_API_KEY', 'is set without NOMOS_TRANSCRIBE_BASE_URL');
+  }
+  // A key goes to the endpoint that it was given for, and to no other.
+  return other === undefined
+    ? { model, baseUrl: settings.OPENAI_BASE_URL, apiKey: settings.OPENAI_API_KEY ?? 'none' }
+    : {
+        model,
+        baseUrl: url(settings, problems, 'NOMOS_TRANSCRIBE_BASE_URL', ['http:', 'https:']),
+        apiKey: settings.NOMOS_TRANSCRIBE_API_KEY ?? 'none',
+      };
+}
+
 function choice<const T extends string>(
   settings: Settings,
   problems: Problems,
-  name: 'NOMOS_MODEL_REASONING' | 'NOMOS_STREAMING' | 'NOMOS_ENCRYPTION',
+  name: 'NOMOS_MODEL_REASONING' | 'NOMOS_STREAMING' | 'NOMOS_ENCRYPTION' | 'NOMOS_VISION',
   allowed: readonly T[],
 ): T | undefined {
   const given = settings[name];

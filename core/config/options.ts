@@ -86,6 +86,32 @@ export const OPTIONS = [
     otherwise: 'the endpoint decides',
   },
   {
+    name: 'NOMOS_VISION',
+    meaning: 'Whether the model takes pictures. Otherwise an operator who sends one is told so.',
+    allowed: 'on, off',
+    otherwise: 'on at api.openai.com, else off',
+  },
+  {
+    name: 'NOMOS_TRANSCRIBE_MODEL',
+    meaning:
+      'The model that turns voice messages into text. Recordings of operators go to its endpoint.',
+    allowed: 'a model name, such as whisper-1',
+    otherwise: 'voice messages are not taken in, and the answer says so',
+  },
+  {
+    name: 'NOMOS_TRANSCRIBE_BASE_URL',
+    meaning: 'Another OpenAI-compatible endpoint for that, with /audio/transcriptions.',
+    allowed: 'an http or https address, usually ending in /v1',
+    otherwise: 'the one of the model',
+  },
+  {
+    name: 'NOMOS_TRANSCRIBE_API_KEY',
+    meaning: 'The key for that other endpoint. OPENAI_API_KEY is never sent there.',
+    allowed: 'a key',
+    otherwise: 'none is sent',
+    secret: true,
+  },
+  {
     name: 'NOMOS_INVENTORY',
     meaning: 'The fleet: hosts, containers, services and how they hang together.',
     allowed: 'a YAML file, see seeds/inventory.example.yaml',

@@ -2,6 +2,7 @@
 export type {
   Approval,
   ApprovalVote,
+  Attachment,
   Entity,
   Execution,
   Grant,

@@ -1,6 +1,7 @@
 import type { Unit } from '../db/database.ts';
 import { NomosError } from '../errors.ts';
 import { newId, type MatrixEventId, type MessageId, type SessionId, type TurnId } from '../ids.ts';
+import { forgetAttachments, storeAttachments, type NewAttachment } from './attachments.ts';
 import { lockSession } from './lock.ts';
 import { setGoing } from './reopen.ts';
 import { refreshStatus } from './status.ts';
@@ -20,6 +21,8 @@ export async function receiveMessage(
     text: string;
     sender: string;
     eventId?: MatrixEventId | undefined;
+    /** What came with the words (C16). */
+    attachments?: readonly NewAttachment[] | undefined;
   },
 ): Promise<{ messageId: MessageId }> {
   const session = await lockSession(unit, args.sessionId);
@@ -40,6 +43,7 @@ export async function receiveMessage(
       eventId: args.eventId ?? null,
     },
   });
+  await storeAttachments(unit, { sessionId: args.sessionId, messageId }, args.attachments ?? []);
   unit.emit({ type: 'message.received', sessionId: args.sessionId, refId: messageId });
   await setGoing(unit, session);
   await queuePass(unit, { sessionId: args.sessionId, turnId: args.turnId, cause: 'message' });
@@ -130,6 +134,8 @@ export async function redactMessage(
     where: { id: message.id, takenInAt: null, redactedAt: null },
     data: { redactedAt: new Date(), takenInAt: new Date() },
   });
+  // Whether or not the words were read: what came with them is not sent to a model again.
+  await forgetAttachments(unit, message.id);
   if (count === 0) return 'too_late';
   const left = await unit.db.message.count({
     where: { turnId: message.turnId, takenInAt: null, role: { in: ['operator', 'note'] } },

@@ -8,6 +8,7 @@ import {
   type SessionId,
   type TurnId,
 } from '../ids.ts';
+import type { NewAttachment } from './attachments.ts';
 import { receiveMessage } from './messages.ts';
 import { openTurn } from './turns.ts';
 
@@ -31,7 +32,12 @@ export interface OpenedTask {
  */
 export async function openTask(
   unit: Unit,
-  args: { by: string; text: string; origin: TaskOrigin },
+  args: {
+    by: string;
+    text: string;
+    origin: TaskOrigin;
+    attachments?: readonly NewAttachment[] | undefined;
+  },
 ): Promise<OpenedTask> {
   const sessionId = newId<SessionId>();
   const shortId = await freeShortId(unit);
@@ -64,6 +70,7 @@ export async function openTask(
     text: args.text,
     sender: args.by,
     eventId: args.origin.eventId,
+    attachments: args.attachments,
   });
   return { sessionId, turnId, messageId };
 }

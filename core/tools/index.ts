@@ -10,6 +10,7 @@ import { listEntitiesTool } from './list-entities.ts';
 import { listLxcsTool } from './list-lxcs.ts';
 import { listPendingApprovalsTool } from './list-pending-approvals.ts';
 import { proposePlanTool } from './propose-plan.ts';
+import { readAttachmentTool } from './read-attachment.ts';
 import { ToolRegistry } from './registry.ts';
 import { requestExecutionTool } from './request-execution.ts';
 import { runTool } from './run.ts';
@@ -28,6 +29,7 @@ export const agentTools = new ToolRegistry([
   runTool,
   requestExecutionTool,
   getExecutionStatusTool,
+  readAttachmentTool,
   listPendingApprovalsTool,
   setGoalTool,
   proposePlanTool,

@@ -4,6 +4,7 @@
  */
 import type { Projector } from '../../bot/projector/projector.ts';
 import type { InboxHandler, InboxEvent, KnownRoom, Sealed } from '../../bot/inbox/types.ts';
+import type { ReadMedia } from '../../bot/media/types.ts';
 import { markSent } from '../../bot/outbox/mark.ts';
 import { rowContent } from '../../bot/outbox/rows.ts';
 import { Database, type Unit } from '../../core/db/database.ts';
@@ -130,6 +131,8 @@ export class BotWorld {
       replyTo?: string;
       content?: Record<string, unknown>;
       sealed?: Sealed;
+      /** What the reader made of what came with it. */
+      media?: ReadMedia;
     } = {},
   ): Promise<MatrixEventId> {
     const relation =
@@ -157,6 +160,7 @@ export class BotWorld {
       options.by,
       null,
       options.sealed ?? null,
+      options.media,
     );
   }
 
@@ -181,6 +185,7 @@ export class BotWorld {
     by: UserId = ANN,
     redacts: MatrixEventId | null = null,
     sealed: Sealed | null = null,
+    media?: ReadMedia,
   ): Promise<MatrixEventId> {
     const eventId = asId<MatrixEventId>(`$op${++this.#events}`);
     await this.database.write(async (unit) => {
@@ -202,6 +207,7 @@ export class BotWorld {
         content,
         redacts,
         sealed,
+        media,
       };
       await this.handler?.(unit, event);
     });

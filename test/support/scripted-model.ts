@@ -6,6 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface AskedMessage {
   role: string;
   content: string | null;
+  /** The pictures that came with it, as data URLs. */
+  pictures?: string[];
   tool_calls?: Array<{ id: string; function: { name: string; arguments: string } }>;
   tool_call_id?: string;
 }
@@ -45,6 +47,18 @@ export type Reply =
 /** A reply, or a function that makes one from the request (it may assert on it, and may wait). */
 export type Step = Reply | ((request: AskedRequest) => Reply | Promise<Reply>);
 
+/** A recording that was to be transcribed. */
+export interface AskedRecording {
+  model: string;
+  name: string;
+  mimetype: string;
+  bytes: Buffer;
+  authorization: string | undefined;
+}
+
+/** What the scripted endpoint hears: the words, or an HTTP error. */
+export type Heard = string | { status: number };
+
 /** A running scripted model. */
 export interface ScriptedModel {
   /** For `OPENAI_BASE_URL`: ends in `/v1`. */
@@ -55,6 +69,10 @@ export interface ScriptedModel {
   script(...steps: Step[]): void;
   /** Steps for the requests that `match` picks, for tests with several conversations at once. Looked at before the script. */
   lane(match: (request: AskedRequest) => boolean, ...steps: Step[]): void;
+  /** Every recording so far, in order. */
+  readonly recordings: AskedRecording[];
+  /** What is heard of the next recordings, one each. */
+  hear(...words: Heard[]): void;
   /** Waits for the n-th request (counted from 1). */
   request(n: number): Promise<AskedRequest>;
   /** Throws if a request came that nobody expected, if a step threw, or if steps are left over. */
@@ -75,14 +93,28 @@ export async function startScriptedModel(...steps: Step[]): Promise<ScriptedMode
   const everything: Lane = { match: () => true, steps: [...steps] };
   const lanes: Lane[] = [];
   const requests: AskedRequest[] = [];
+  const recordings: AskedRecording[] = [];
+  const toHear: Heard[] = [];
   const faults: string[] = [];
   const waiters: Array<() => void> = [];
 
   const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (incoming.method === 'GET')
       return json(response, 200, { object: 'list', data: [{ id: 'scripted', object: 'model' }] });
-    const body = JSON.parse(await readBody(incoming)) as Omit<AskedRequest, 'authorization'>;
-    const request = { ...body, authorization: incoming.headers.authorization } as AskedRequest;
+    if (incoming.url?.endsWith('/audio/transcriptions') === true) {
+      recordings.push(await readRecording(incoming));
+      const heard = toHear.shift();
+      if (heard === undefined) faults.push(`recording ${recordings.length} was not expected`);
+      return typeof heard === 'string'
+        ? json(response, 200, { text: heard })
+        : json(response, heard?.status ?? 400, { error: { message: 'scripted deafness' } });
+    }
+    const body = JSON.parse((await readBody(incoming)).toString('utf8')) as AskedRequest;
+    const request: AskedRequest = {
+      ...body,
+      messages: body.messages.map(plainMessage),
+      authorization: incoming.headers.authorization,
+    };
     requests.push(request);
     for (const wake of waiters.splice(0)) wake();
     const lane = [...lanes, everything].find((one) => one.steps.length > 0 && one.match(request));
@@ -107,6 +139,8 @@ export async function startScriptedModel(...steps: Step[]): Promise<ScriptedMode
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     requests,
+    recordings,
+    hear: (...words) => void toHear.push(...words),
     script: (...more) => void everything.steps.push(...more),
     lane: (match, ...more) => void lanes.push({ match, steps: more }),
     async request(n) {
@@ -211,10 +245,39 @@ function json(
     .end(JSON.stringify(body));
 }
 
-async function readBody(incoming: IncomingMessage): Promise<string> {
+/** Words and pictures apart, where a message has both. */
+function plainMessage(message: AskedMessage): AskedMessage {
+  const { content } = message as { content: unknown };
+  if (!Array.isArray(content)) return message;
+  const parts = content as Array<{ type: string; text?: string; image_url?: { url: string } }>;
+  return {
+    ...message,
+    content: parts.map(({ text }) => text ?? '').join(''),
+    pictures: parts.flatMap(({ image_url: image }) => (image === undefined ? [] : [image.url])),
+  };
+}
+
+async function readRecording(incoming: IncomingMessage): Promise<AskedRecording> {
+  const type = incoming.headers['content-type'] ?? '';
+  const body = new Uint8Array(await readBody(incoming));
+  const form = await new Response(body, { headers: { 'content-type': type } }).formData();
+  const file = form.get('file');
+  const model = form.get('model');
+  if (!(file instanceof File) || typeof model !== 'string')
+    throw new Error('the form has no file or no model');
+  return {
+    model,
+    name: file.name,
+    mimetype: file.type,
+    bytes: Buffer.from(await file.arrayBuffer()),
+    authorization: incoming.headers.authorization,
+  };
+}
+
+async function readBody(incoming: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of incoming) parts.push(part as Buffer);
-  return Buffer.concat(parts).toString('utf8');
+  return Buffer.concat(parts);
 }
 
 function summary(request: AskedRequest): string {

@@ -319,3 +319,23 @@ test('R11: the wait asked for is read in each of its forms', () => {
   expect(of({ 'retry-after': 'soon' })).toBeUndefined();
   expect(of({})).toBeUndefined();
 });
+
+test('C16, R11: a model that refuses pictures is asked without them, and told so', async () => {
+  const model = await modelWith(
+    {},
+    { status: 400, body: { error: { message: 'image_url is not supported by this model' } } },
+    (request) => {
+      const [message] = request.messages;
+      expect(message?.pictures).toBeUndefined();
+      expect(message?.content).toMatch(/^what is this\?\n\(The picture is not here/);
+      return { text: 'I cannot see it.' };
+    },
+  );
+  const pictures = [{ mimetype: 'image/png', base64: 'AQEB' }];
+  const answer = await model.complete({
+    messages: [{ role: 'user', content: 'what is this?', pictures }],
+  });
+  expect(answer.text).toBe('I cannot see it.');
+  expect(endpoint?.requests[0]?.messages[0]?.pictures).toEqual(['data:image/png;base64,AQEB']);
+  endpoint?.verify();
+});

@@ -99,7 +99,12 @@ export class OpenAiChatModel implements ChatModel {
         this.#askForUsage = false;
         return await this.#ask(model, request, options);
       }
-      throw toModelError(error, asked, began);
+      const failed = toModelError(error, asked, began);
+      if (isAboutPictures(failed, request)) {
+        log.warn({ model }, 'the model takes no pictures; asking it without them');
+        return await this.#ask(model, { ...request, messages: blind(request.messages) }, options);
+      }
+      throw failed;
     } finally {
       clearTimeout(timer);
       options.signal?.removeEventListener('abort', stop);
@@ -186,7 +191,7 @@ function finish(
           ? 'filtered'
           : 'stop',
     usage: usage ?? {
-      tokensIn: Math.ceil(JSON.stringify(request).length / 4),
+      tokensIn: Math.ceil(JSON.stringify(request, withoutPictures).length / 4),
       tokensOut: Math.ceil((text.length + JSON.stringify(toolCalls).length) / 4),
     },
     model: asked.model,
@@ -202,6 +207,18 @@ function tooLong({ model, endpoint }: Asked): ModelError {
 }
 
 function toWire(message: ModelMessage): Record<string, unknown> {
+  if (message.role === 'user' && message.pictures !== undefined && message.pictures.length > 0) {
+    return {
+      role: 'user',
+      content: [
+        { type: 'text', text: message.content },
+        ...message.pictures.map(({ mimetype, base64 }) => ({
+          type: 'image_url',
+          image_url: { url: `data:${mimetype};base64,${base64}` },
+        })),
+      ],
+    };
+  }
   if (message.role === 'tool') {
     return { role: 'tool', tool_call_id: message.toolCallId, content: message.content };
   }
@@ -223,9 +240,33 @@ function toWire(message: ModelMessage): Record<string, unknown> {
   };
 }
 
+// A picture's bytes are no words, and would count as hundreds of thousands of tokens.
+function withoutPictures(key: string, value: unknown): unknown {
+  return key === 'base64' ? '' : value;
+}
+
 function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw signal.reason;
 }
+
+// A picture stays in the conversation for a while: a model that takes none must not stop the task for as long.
+function isAboutPictures({ code, message }: ModelError, { messages }: ModelRequest): boolean {
+  return (
+    messages.some((one) => one.role === 'user' && (one.pictures?.length ?? 0) > 0) &&
+    (code === 'model_request_refused' || /image|vision|multi-?modal/i.test(message))
+  );
+}
+
+function blind(messages: readonly ModelMessage[]): ModelMessage[] {
+  return messages.map((message) =>
+    message.role === 'user' && message.pictures !== undefined
+      ? { role: 'user', content: `${message.content}\n${NOT_SEEN}` }
+      : message,
+  );
+}
+
+const NOT_SEEN =
+  '(The picture is not here: this model takes none. Tell the operator so, and that NOMOS_VISION=off says it at once.)';
 
 function isAboutUsageOption(error: unknown): boolean {
   return error instanceof OpenAI.APIError && error.message.includes('stream_options');

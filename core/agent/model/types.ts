@@ -15,9 +15,21 @@ export interface ModelToolCall {
   readonly arguments: string;
 }
 
+/** A picture that goes along with a message. */
+export interface ModelPicture {
+  /** Such as `image/png`. */
+  readonly mimetype: string;
+  readonly base64: string;
+}
+
 /** One message of a request. */
 export type ModelMessage =
-  | { readonly role: 'system' | 'user'; readonly content: string }
+  | { readonly role: 'system'; readonly content: string }
+  | {
+      readonly role: 'user';
+      readonly content: string;
+      readonly pictures?: readonly ModelPicture[];
+    }
   | {
       readonly role: 'assistant';
       readonly content: string;
