@@ -37,6 +37,7 @@ export async function giveWord(
     operator,
     eventId: event.eventId,
     ...word,
+    operators: context.operators,
     isShown: async (id) => (spoken && id === approval.id) || isShown(unit.db, id),
   });
   const place = {

@@ -104,7 +104,13 @@ export function approvalState(
   row: Approval & { votes: ApprovalVote[] },
   operators: Operators,
 ): ApprovalState {
-  const votes = row.votes.map((vote) => vote.operator);
+  // Whoever may not decide any more counts no longer (A15).
+  const votes = row.votes
+    .map((vote) => vote.operator)
+    .filter((userId) => {
+      const role = operators.roleOf(userId);
+      return role !== undefined && roleCovers(role, row.needsRole as Role);
+    });
   return {
     shortId: row.shortId,
     status: row.status,

@@ -3,7 +3,7 @@ import type { Approval, DecisionMeans } from '../db/rows.ts';
 import { NotFoundError } from '../errors.ts';
 import { faultPoint } from '../faults.ts';
 import { newId, type ApprovalId, type SessionId } from '../ids.ts';
-import { roleCovers, type Operator, type Role } from '../operators.ts';
+import { roleCovers, type Operator, type Operators, type Role } from '../operators.ts';
 import { databaseNow, lockSession } from '../tasks/lock.ts';
 import { approve, deny } from './carry-out.ts';
 import { expireApproval } from './expire.ts';
@@ -26,6 +26,11 @@ export interface Decision {
    * what could not be seen. Left out by a caller that has shown it itself, as the API does.
    */
   isShown?: ((approvalId: ApprovalId) => Promise<boolean>) | undefined;
+  /**
+   * Who is an operator now: where several people are needed, a yes counts only while whoever said it may still decide (A15).
+   * Left out: every yes counts.
+   */
+  operators?: Pick<Operators, 'roleOf'> | undefined;
 }
 
 /** What a decision came to. Exactly one of all that come is applied (A7, R3). */
@@ -142,6 +147,14 @@ async function vote(
       },
     });
   }
-  const have = await unit.db.approvalVote.count({ where: { approvalId: approval.id } });
+  const votes = await unit.db.approvalVote.findMany({
+    where: { approvalId: approval.id },
+    select: { operator: true },
+  });
+  const have = votes.filter(({ operator }) => {
+    if (decision.operators === undefined) return true;
+    const role = decision.operators.roleOf(operator);
+    return role !== undefined && roleCovers(role, approval.needsRole as Role);
+  }).length;
   return { have, again: count === 0 };
 }

@@ -3,7 +3,8 @@ import { decide } from '../../core/approvals/decide.ts';
 import { claimExecution } from '../../core/executions/claim.ts';
 import { requestExecution } from '../../core/executions/request.ts';
 import { loadOntology } from '../../core/graph/ontology-file.ts';
-import { asId, type ExecutionId } from '../../core/ids.ts';
+import { asId, type ExecutionId, type UserId } from '../../core/ids.ts';
+import { Operators, type Operator } from '../../core/operators.ts';
 import { NO_RULES, parseRules } from '../../core/policy/rules-file.ts';
 import { setRules } from '../../core/policy/rule-store.ts';
 import { ANN, BOB, EVE, type BotWorld } from '../support/bot-world.ts';
@@ -91,6 +92,35 @@ describe('A15: two different people', () => {
     await world.redact(task.roomId, first, ANN);
     expect((await held.approval()).status).toBe('withdrawn');
     expect((await held.execution()).status).toBe('revoked');
+  });
+
+  it('T12: a yes of somebody who is no operator any more, or may not decide any more, counts no longer', async () => {
+    policy(TWO);
+    const task = await openRoomTask(world);
+    const held = await restart(task);
+    await world.tap(task.roomId, held.card.eventId, '✅', ANN);
+    const carol = asId<UserId>('@carol:example.org');
+    const yes = (userId: UserId, ...ann: Operator[]): ReturnType<typeof decide> =>
+      world.write((unit) =>
+        decide(unit, {
+          approvalId: held.approvalId,
+          verdict: 'approve',
+          operator: { userId, role: 'approver' },
+          means: 'tap',
+          operators: new Operators([
+            ...ann,
+            { userId: BOB, role: 'approver' },
+            { userId: carol, role: 'approver' },
+          ]),
+        }),
+      );
+    expect(await yes(BOB)).toMatchObject({ kind: 'voted', have: 1, need: 2 });
+    expect(await yes(BOB, { userId: ANN, role: 'viewer' })).toMatchObject({
+      kind: 'voted',
+      have: 1,
+    });
+    expect((await held.execution()).status).toBe('pending_approval');
+    expect(await yes(carol)).toMatchObject({ kind: 'approved' });
   });
 
   it('one no is enough to stop it', async () => {

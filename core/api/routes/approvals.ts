@@ -82,6 +82,7 @@ export function approvalRoutes(router: Router, deps: ApiDeps): void {
           approvalId,
           verdict: body.decision,
           operator: actor.operator,
+          operators: deps.operators,
           means: 'api',
           eventId: `token:${actor.token}`,
           words: said,
