@@ -37,6 +37,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./cli/token.ts')).tokenCommand,
   },
   {
+    name: 'trust',
+    summary: 'vouch for an operator’s new signing keys',
+    load: async () => (await import('./cli/trust.ts')).trustCommand,
+  },
+  {
     name: 'audit',
     summary: 'check that the audit log was not changed',
     load: async () => (await import('./cli/audit.ts')).auditCommand,

@@ -1,8 +1,9 @@
 import type { OlmMachine } from '@matrix-org/matrix-sdk-crypto-wasm';
 import type { Database } from '../../core/db/database.ts';
 import { errorText } from '../../core/errors.ts';
-import { type RoomId, asId } from '../../core/ids.ts';
+import { type RoomId, type UserId, asId } from '../../core/ids.ts';
 import { log } from '../../core/log.ts';
+import { noteReplacedKey } from '../../core/signing-keys.ts';
 import type { NomosClient } from '../matrix/client.ts';
 import { sortFailure } from '../matrix/errors.ts';
 import type { SyncResponse } from '../matrix/events.ts';
@@ -137,9 +138,15 @@ export class RoomCrypto {
   /** See `unseal`. Where the device's keys are lost, nothing is readable. */
   async unseal(roomId: RoomId, sender: string, event: unknown): Promise<Unsealed> {
     this.#needed = true;
-    const unsealed = await this.#orLost(async () =>
-      unseal(this.#machine, async () => this.#settle(), roomId, sender, event),
-    );
+    const context = {
+      machine: this.#machine,
+      settle: async () => this.#settle(),
+      isVouchedFor: async (userId: string, key: string) =>
+        this.#options.database.write(async (unit) =>
+          noteReplacedKey(unit, asId<UserId>(userId), key),
+        ),
+    };
+    const unsealed = await this.#orLost(async () => unseal(context, roomId, sender, event));
     return unsealed ?? { kind: 'unreadable', why: this.#lost?.message ?? '' };
   }
 

@@ -1,10 +1,11 @@
-import type { DecryptedRoomEvent, OlmMachine } from '@matrix-org/matrix-sdk-crypto-wasm';
+import type { DecryptedRoomEvent } from '@matrix-org/matrix-sdk-crypto-wasm';
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { NomosError, errorText } from '../../core/errors.ts';
 import type { RoomId } from '../../core/ids.ts';
 import type { CryptoLibrary, Machine } from './machine.ts';
+import { type IsVouchedFor, trustOf } from './sender-trust.ts';
 
 /**
  * What an encrypted event says, and what is known of who said it. `matrix_inbox.clear` holds it; an unknown version is
@@ -16,8 +17,9 @@ export const clearShape = z.strictObject({
   content: z.record(z.string(), z.unknown()),
   /** The device that sent it; undefined where it is not known. */
   device: z.string().optional(),
-  /** The device is one of the sender's own and its owner signed it: clients call that verified. */
+  /** See `SenderTrust`. */
   crossSigned: z.boolean(),
+  identityChanged: z.boolean(),
   /**
    * What it relates to, as the homeserver shows it, is what its sender encrypted: a relation stands in clear, and a homeserver
    * could make a "yes" answer something else.
@@ -65,13 +67,20 @@ const decryptedShape = z.looseObject({
   content: z.record(z.string(), z.unknown()),
 });
 
+/** What decrypting needs. */
+export interface UnsealContext {
+  machine: Machine;
+  /** Asks for the keys of devices that changed, so that what is said of the sender's device is of now. */
+  settle(): Promise<void>;
+  isVouchedFor: IsVouchedFor;
+}
+
 /**
- * Decrypts an event of a room's timeline. `settle` asks for the keys of devices that changed, so that what is said of the
- * sender's device is of now. Throws `UnsealError` where the event itself is at fault; anything else is not about this event.
+ * Decrypts an event of a room's timeline. Throws `UnsealError` where the event itself is at fault; anything else is not about
+ * this event.
  */
 export async function unseal(
-  machine: Machine,
-  settle: () => Promise<void>,
+  { machine, settle, isVouchedFor }: UnsealContext,
   roomId: RoomId,
   sender: string,
   event: unknown,
@@ -106,7 +115,7 @@ export async function unseal(
         relation: isDeepStrictEqual(content['m.relates_to'], shown),
         cipher: hashOf(inner.ciphertext),
         ...(device === undefined ? {} : { device }),
-        crossSigned: await isCrossSigned(olm, library, sender, decrypted),
+        ...(await trustOf(olm, library, sender, decrypted, isVouchedFor)),
       },
     };
   });
@@ -129,23 +138,4 @@ function failureOf(
   return mayCome
     ? { kind: 'no_key', why, withheld: error.withheldCode }
     : { kind: 'unreadable', why };
-}
-
-/**
- * Whether the event came from a device that its owner signed. The library's shield alone is no proof: it shows nothing for
- * a person who was never verified, so the device itself is asked too, and it must hold the key that the event came with.
- */
-async function isCrossSigned(
-  olm: OlmMachine,
-  library: CryptoLibrary,
-  sender: string,
-  decrypted: DecryptedRoomEvent,
-): Promise<boolean> {
-  if (decrypted.shieldState(false).color !== library.ShieldColor.None) return false;
-  const deviceId = decrypted.senderDevice;
-  if (deviceId === undefined || decrypted.sender.toString() !== sender) return false;
-  const device = await olm.getDevice(new library.UserId(sender), deviceId);
-  if (device === undefined || device.isDeleted() || device.isBlacklisted()) return false;
-  const key = device.curve25519Key?.toBase64();
-  return device.isCrossSignedByOwner() && key === decrypted.senderCurve25519Key;
 }

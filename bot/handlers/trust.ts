@@ -8,10 +8,17 @@ import type { HandlerContext } from './context.ts';
 
 /**
  * Why an operator's word cannot decide: it could be read only when things had moved on, or decisions are strict here (A20) and
- * it was a tap, was spoken, came in clear, came from a device that its owner has not signed, or answers something that the homeserver
- * alone says it answers.
+ * it was a tap, was spoken, came in clear, came from a device that its owner has not signed or from an account whose signing keys
+ * were replaced, or answers something that the homeserver alone says it answers.
  */
-export type Distrust = 'late' | 'tap' | 'spoken' | 'in_clear' | 'unsigned' | 'relation';
+export type Distrust =
+  | 'late'
+  | 'tap'
+  | 'spoken'
+  | 'in_clear'
+  | 'unsigned'
+  | 'identity'
+  | 'relation';
 
 /**
  * What speaks against an operator's word on something of a task; undefined when nothing does. Strict decisions are demanded
@@ -33,6 +40,7 @@ export async function distrustOf(
   // What a model heard is no message of a device of theirs.
   if (spoken === true) return 'spoken';
   if (sealed === null) return 'in_clear';
+  if (sealed.identityChanged) return 'identity';
   if (!sealed.crossSigned) return 'unsigned';
   return sealed.relation || !inWords ? undefined : 'relation';
 }
@@ -88,6 +96,11 @@ export function distrustCard(
       return answerTo(
         rich`🔒 Nothing was decided: your own account has not verified the device that this came from, and decisions are strict.`,
         rich`Verify this device in your client, then write it again.`,
+      );
+    case 'identity':
+      return answerTo(
+        rich`🔒 Nothing was decided: your account’s signing keys were replaced since I first saw them, and decisions are strict.`,
+        rich`If that was you, whoever runs me confirms it there with ${strong('nomos trust')} and your Matrix id. Then write it again.`,
       );
     case 'relation':
       return answerTo(

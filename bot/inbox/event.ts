@@ -19,8 +19,10 @@ export function inboxEvent(row: MatrixInbox, room: MatrixRoom): InboxEvent {
     sender: asId<UserId>(row.sender),
   };
   if (row.clear !== null) {
-    const { type, content, crossSigned, relation, late } = clearShape.parse(row.clear);
-    const sealed = { crossSigned, relation, late: late === true };
+    const { type, content, crossSigned, identityChanged, relation, late } = clearShape.parse(
+      row.clear,
+    );
+    const sealed = { crossSigned, identityChanged, relation, late: late === true };
     return {
       ...known,
       type: SECRET_TYPES.has(type) ? type : 'unknown',

@@ -39,6 +39,8 @@ export interface InboxEvent {
 export interface Sealed {
   /** It came from a device that its sender has signed (verified), so that no homeserver can have made it up. */
   crossSigned: boolean;
+  /** Its sender's signing keys were replaced by ones that nobody has vouched for; then it counts as not signed. */
+  identityChanged: boolean;
   /** What it answers or which thread it stands in is encrypted with it, and so is its sender's own word. */
   relation: boolean;
   /** It could be read only long after it was written: what is said has moved on since. */

@@ -154,7 +154,14 @@ test('A20: with strict decisions only what was encrypted on a verified device of
     const entry = await world.database.read.auditEntry.findFirst({ where: { subject: copy } });
     return entry?.action === 'message.copied' ? true : undefined;
   });
+  // Somebody replaces the keys by which the account signs its devices.
+  await ann.signDevice(account.password, true);
+  await ann.send(roomId, 'm.room.message', toCard);
+  await answered('signing keys were replaced');
   expect(runs('strict')).toBe(0);
+  expect((await world.nomos(['trust', ann.userId])).stdout).toMatch(
+    /^The signing key .* is trusted/,
+  );
   await ann.send(roomId, 'm.room.message', toCard);
   await world.card(ann, roomId, ({ body }) => body === 'Done strictly.', 'the answer');
   expect(runs('strict')).toBe(1);

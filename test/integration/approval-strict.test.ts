@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 afterEach(() => setRules(NO_RULES));
 
-const GOOD = { crossSigned: true, relation: true, late: false };
+const GOOD = { crossSigned: true, identityChanged: false, relation: true, late: false };
 
 async function waiting(
   strict: boolean,
@@ -60,6 +60,11 @@ describe('A20: strict decisions in an encrypted room', () => {
   it.each([
     ['in clear', undefined, 'was not encrypted'],
     ['from a device that is not verified', { ...GOOD, crossSigned: false }, 'has not verified'],
+    [
+      'from an account with other signing keys than before',
+      { ...GOOD, crossSigned: false, identityChanged: true },
+      'nomos trust',
+    ],
     ['whose relation is not encrypted', { ...GOOD, relation: false }, '!approve'],
   ])('a yes %s decides nothing', async (_, sealed, told) => {
     const { task, asked } = await waiting(true, true);

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createToken } from '../../core/api/tokens.ts';
 import { Database } from '../../core/db/database.ts';
+import { asId, type UserId } from '../../core/ids.ts';
+import { noteReplacedKey } from '../../core/signing-keys.ts';
 import { ApiWorld } from '../support/api-world.ts';
 import { nomos, nomosHere, type CliResult } from '../support/cli.ts';
 import { emptyDatabase } from '../support/services.ts';
@@ -18,6 +20,28 @@ const run = (args: string[], extra: NodeJS.ProcessEnv = {}): Promise<CliResult> 
 
 const here = (args: string[], extra: NodeJS.ProcessEnv = {}): Promise<CliResult> =>
   nomosHere(args, { DATABASE_URL: world.core.database.url, ...extra });
+
+describe('nomos trust', () => {
+  it('A20: vouches for replaced signing keys of an operator, and for nobody else', async () => {
+    const { database } = world.core;
+    const environment = { NOMOS_OPERATORS: OPERATORS };
+    const ann = asId<UserId>('@ann:test');
+    expect(await here(['trust'], environment)).toMatchObject({ code: 2 });
+    const stranger = await here(['trust', '@mallory:test'], environment);
+    expect(stranger).toMatchObject({ code: 2, stderr: expect.stringContaining('no operator') });
+    const early = await here(['trust', ann], environment);
+    expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('@ann:test') });
+
+    const seen = (key: string) => database.write((unit) => noteReplacedKey(unit, ann, key));
+    expect(await seen('one')).toBe(false);
+    const trusted = await here(['trust', ann], environment);
+    expect(trusted).toMatchObject({ code: 0, stdout: expect.stringContaining('key one of @ann') });
+    expect(await seen('one')).toBe(true);
+    // Keys that replace those are others.
+    expect(await seen('two')).toBe(false);
+    expect(await seen('one')).toBe(false);
+  });
+});
 
 describe('nomos token', () => {
   it('H3: makes a token that works, shows it once, lists it without it, and ends it at once', async () => {

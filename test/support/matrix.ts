@@ -131,9 +131,10 @@ export class Person {
     };
   }
 
-  /** Makes cross-signing keys for this person and signs this device with them. */
-  async signDevice(password: string): Promise<void> {
+  /** Makes cross-signing keys for this person, new ones if asked for, and signs this device with them. */
+  async signDevice(password: string, anew = false): Promise<void> {
     await this.client.getCrypto()?.bootstrapCrossSigning({
+      setupNewCrossSigning: anew,
       authUploadDeviceSigningKeys: async (request) => {
         const identifier = { type: 'm.id.user', user: this.userId };
         await request({ type: 'm.login.password', identifier, password });

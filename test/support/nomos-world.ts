@@ -12,6 +12,7 @@ import { verifyAudit } from '../../core/audit/verify.ts';
 import { Database } from '../../core/db/database.ts';
 import type { Role } from '../../core/operators.ts';
 import type { MatrixAccount } from '../../demo/services/matrix-accounts.ts';
+import { nomos, type CliResult } from './cli.ts';
 import { Person, type RawEvent } from './matrix.ts';
 import { startScriptedModel, type ScriptedModel } from './scripted-model.ts';
 import { freshDatabase, testHomeserver, testRedis, type TestHomeserver } from './services.ts';
@@ -125,9 +126,6 @@ export class NomosWorld implements AsyncDisposable {
 
   /** Starts the process alone. */
   async launch(extra: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
-    const operators = [...this.#people.values()]
-      .filter(({ role }) => role !== undefined)
-      .map(({ person, role }) => `${person.userId}=${role}`);
     this.#log = '';
     const child = spawn(process.execPath, [MAIN, 'start'], {
       cwd: this.#dir,
@@ -138,7 +136,7 @@ export class NomosWorld implements AsyncDisposable {
         REDIS_URL: this.#redisUrl,
         MATRIX_HOMESERVER_URL: this.homeserver.url,
         MATRIX_ACCESS_TOKEN: this.bot.accessToken,
-        NOMOS_OPERATORS: operators.join(','),
+        NOMOS_OPERATORS: this.#operators(),
         OPENAI_BASE_URL: this.model.baseUrl,
         OPENAI_API_KEY: 'a-key-for-tests',
         NOMOS_MODEL: 'scripted',
@@ -158,6 +156,14 @@ export class NomosWorld implements AsyncDisposable {
     }
     this.#process = child;
     return child;
+  }
+
+  /** Runs a command of the command line on the same database. */
+  async nomos(args: readonly string[]): Promise<CliResult> {
+    return nomos(args, {
+      DATABASE_URL: this.#databaseUrl,
+      NOMOS_OPERATORS: this.#operators(),
+    });
   }
 
   /** What Nomos has logged and printed since its last start. */
@@ -294,6 +300,13 @@ export class NomosWorld implements AsyncDisposable {
     // R15: after every test.
     if (broken !== null)
       throw new Error(`the audit chain is broken at ${broken.id}: ${broken.why}`);
+  }
+
+  #operators(): string {
+    return [...this.#people.values()]
+      .filter(({ role }) => role !== undefined)
+      .map(({ person, role }) => `${person.userId}=${role}`)
+      .join(',');
   }
 
   #writeInventory(): void {
