@@ -8,6 +8,7 @@ import {
   asId,
 } from '../../core/ids.ts';
 import { safeJson } from '../../core/text/safe.ts';
+import { maskMessage } from './mask-message.ts';
 import type { MessageContent } from './relations.ts';
 import {
   type EventRef,
@@ -112,7 +113,8 @@ export async function supersedeEdits(unit: Unit, cardKey: string): Promise<void>
 }
 
 /** A message in the form that a row keeps. */
-export function messageOf(message: MessageContent): RowContent<'send'>['message'] {
+export function messageOf(given: MessageContent): RowContent<'send'>['message'] {
+  const message = maskMessage(given);
   return {
     msgtype: message.msgtype,
     body: message.body,

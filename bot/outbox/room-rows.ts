@@ -1,4 +1,5 @@
 import type { Unit } from '../../core/db/database.ts';
+import { maskSecrets } from '../../core/executions/masking/masker.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { type Destination, PRIORITY, insert, laneOf } from './insert.ts';
 import { type RowContent, sessionLane } from './rows.ts';
@@ -23,7 +24,11 @@ export async function setRoomName(
   unit: Unit,
   args: { to: Destination; name: string },
 ): Promise<void> {
-  await setState(unit, { to: args.to, eventType: 'm.room.name', state: { name: args.name } });
+  await setState(unit, {
+    to: args.to,
+    eventType: 'm.room.name',
+    state: { name: maskSecrets(args.name) },
+  });
 }
 
 /** Pins exactly these cards in a room, in this order. Their events are looked up when the row is sent. */
@@ -58,7 +63,7 @@ export async function createTaskRoom(
   if ((await unit.db.matrixOutbox.count({ where: { lane, kind: 'room' } })) > 0) return;
   const content: RowContent<'room'> = {
     v: 1,
-    name: args.name,
+    name: maskSecrets(args.name),
     ...(args.topic === undefined ? {} : { topic: args.topic }),
     ...(args.invite === undefined ? {} : { invite: [...args.invite] }),
   };

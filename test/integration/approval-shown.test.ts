@@ -9,9 +9,12 @@ import { claimExecution } from '../../core/executions/claim.ts';
 import { coveredHash, previewFrom, type Preview } from '../../core/executions/preview.ts';
 import { createMasker } from '../../core/executions/masking/masker.ts';
 import { asId, type ExecutionId, type SessionId } from '../../core/ids.ts';
+import { proposePlan } from '../../core/tasks/plan.ts';
+import { askQuestion } from '../../core/tasks/questions.ts';
+import { setGoal } from '../../core/tasks/status.ts';
 import { setPaused } from '../../core/policy/pause.ts';
 import { agentBench, type AgentBench } from '../support/agent-bench.ts';
-import { ANN, type BotWorld } from '../support/bot-world.ts';
+import { ANN, type BotWorld, LOBBY } from '../support/bot-world.ts';
 import type { Step } from '../support/scripted-model.ts';
 import { askFor, notesIn, openRooms, openRoomTask, saidIn } from '../support/task-room.ts';
 
@@ -88,6 +91,32 @@ describe('in the room', () => {
     expect(held.card.reactions).toEqual(['✅', '❌']);
     await world.tap(task.roomId, held.card.eventId, '✅');
     expect((await held.approval()).status).toBe('approved');
+  });
+
+  it('X9, Z4: a secret in a purpose, a question, a goal or a step stands in no room, by whatever card', async () => {
+    const token = `ghp_${'a1B2c3D4'.repeat(5)}`;
+    const task = await openRoomTask(world);
+    await world.write(async (unit) => {
+      await setGoal(unit, task.sessionId, `Put ${token} in place`);
+      await proposePlan(unit, task.sessionId, [{ title: `Write ${token}` }]);
+      await askQuestion(unit, {
+        ...task,
+        prompt: `Is ${token} right?`,
+        options: [token],
+        entities: [],
+      });
+    });
+    const held = await askFor(world, task, 'rm -rf /srv/x', { purpose: `Remove ${token}` });
+    await world.tap(task.roomId, held.card.eventId, '✅');
+    await world.say(task.roomId, 'I confirm zzzz9', { thread: task.root });
+    await world.say(task.roomId, '!status');
+    await world.say(LOBBY, '!tasks');
+    const all = [
+      ...world.shown.flatMap(({ body, html }) => [body, html]),
+      ...world.roomNames.values(),
+    ];
+    expect(all.filter((text) => text.includes('a1B2c3D4'))).toEqual([]);
+    expect(all.filter((text) => text.includes('[masked]')).length).toBeGreaterThan(5);
   });
 
   it('X9, A16: a secret in a command is not shown, the card says so, and the approval binds the real bytes', async () => {
