@@ -41,7 +41,13 @@ export function startBot(options: BotOptions): RunningBot {
     trouble = undefined;
     if (next === 'active') ready.resolve();
   };
-  const ended = serve(options, stop.signal, setState, (why) => (trouble = why)).then(
+  const ended = serve(
+    options,
+    stop.signal,
+    setState,
+    (why) =>
+      (trouble = `${why.replace(/\.$/, '')}. MATRIX_HOMESERVER_URL is ${options.homeserverUrl}.`),
+  ).then(
     () => ready.reject(new Error('The bot was stopped.')),
     (error: unknown) => {
       ready.reject(error);
