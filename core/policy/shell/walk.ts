@@ -20,7 +20,8 @@ import { readParts, readText, readWord } from './words.ts';
 
 /** Judges shell source. No findings means read-only. */
 export function walkSource(source: string, session: Session, input: Input = NO_INPUT): Finding[] {
-  const walk = new Walk(session, 0, [], input);
+  // Whoever runs the source gives it no parameters; should that change, nothing may depend on it.
+  const walk = new Walk(session, 0, undefined, input);
   walk.source(source);
   return walk.findings;
 }
