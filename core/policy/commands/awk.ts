@@ -1,7 +1,7 @@
 /** awk: its program may write (`print > f`), run (`| "cmd"`, `system()`) and read other files (`getline < f`, `ARGV`). */
 import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Arg, Check, Finding, Shell } from '../model.ts';
-import { secrecyOf } from '../paths.ts';
+import { secrecyOf } from '../secrets.ts';
 import { readOptions } from './options.ts';
 import { each, problems, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';

@@ -1,7 +1,7 @@
 /** Containers and virtual machines: Docker and its kin, LXC, libvirt. */
 import { changes, destroys, endless, shown } from '../model.ts';
 import type { Arg, Check, Rule } from '../model.ts';
-import { secrecyOf } from '../paths.ts';
+import { secrecyOf } from '../secrets.ts';
 import { sendsNames } from './hosts.ts';
 import { best } from './lenient.ts';
 import { ps } from './processes.ts';
@@ -38,7 +38,8 @@ const INSPECT = reads('-s -f: --format: --type: --size --pretty --verbose', {
       )
       .map(() => changes('shows the environment of a container, which may hold passwords')),
 });
-const LOGS = reads(
+/** Options of `docker logs`. */
+export const LOGS = reads(
   '-ftl -n: --follow --timestamps --details --since: --until: --tail: --latest --names --color --no-color --no-log-prefix --index: --raw --no-trunc --no-task-ids --no-resolve',
   {
     also: (read, call) =>
@@ -167,7 +168,8 @@ const compose = verbs({
   danger: [[/(^| )(down|rm)( .*)? (-v\b|-[a-z]*v[a-z]*( |$)|--volumes)/, 'deletes volumes']],
 });
 
-const DANGER: readonly (readonly [RegExp, string])[] = [
+/** What throws data away, by the words of a call. */
+export const DANGER: readonly (readonly [RegExp, string])[] = [
   [/(^| )volume( -\S+)* (rm|remove|prune)( |$)/, 'deletes volumes'],
   [/(^| )(system|builder)( -\S+)* prune .*--volumes/, 'deletes volumes'],
   [/(^| )system( -\S+)* reset( |$)/, 'deletes everything'],
@@ -240,30 +242,4 @@ const docker = verbs({
 export const containers: Table = {
   ...each('docker podman nerdctl', docker),
   ...each('docker-compose podman-compose', compose),
-  crictl: verbs({
-    globals: '-r: -i: -t: --runtime-endpoint: --image-endpoint: --timeout:',
-    read: {
-      'ps pods images stats statsp info version img': reads(
-        '-aqvl -o: --all --quiet --output: --no-trunc --name: --state: --label: --namespace: --id: --image: --latest --pod:',
-        {
-          output: (call) =>
-            call.args.some((arg) => /^(-[a-z]*q|--quiet)/.test(arg.value))
-              ? { kind: 'id' }
-              : { kind: 'any' },
-        },
-      ),
-      'inspect inspecti inspectp': reads('-o: -q --output:'),
-      logs: LOGS,
-      exec: execIn('-it --tty --interactive --sync --timeout:'),
-    },
-  }),
-  ctr: verbs({
-    globals: '-n: -a: --namespace: --address:',
-    read: {
-      'containers container c images image i tasks task t namespaces ns snapshots content plugins':
-        verbs({ read: { 'list ls info check': reads('-q --quiet') } }),
-      version: reads(''),
-    },
-    danger: DANGER,
-  }),
 };

@@ -4,7 +4,9 @@ import { archives } from './archives.ts';
 import { accounts } from './accounts.ts';
 import { awkTable } from './awk.ts';
 import { builtins } from './builtins.ts';
+import { clusters } from './clusters.ts';
 import { containers } from './containers.ts';
+import { copying } from './copying.ts';
 import { databases } from './databases.ts';
 import { disks } from './disks.ts';
 import { files } from './files.ts';
@@ -16,12 +18,14 @@ import { http } from './http.ts';
 import { interfaces } from './interfaces.ts';
 import { keys } from './keys.ts';
 import { kubernetes } from './kubernetes.ts';
+import { languages } from './languages.ts';
 import { machines } from './machines.ts';
 import { more } from './more.ts';
 import { network } from './network.ts';
 import { packages } from './packages.ts';
 import { processes } from './processes.ts';
 import { proxmox } from './proxmox.ts';
+import { runtimes } from './runtimes.ts';
 import { search } from './search.ts';
 import { sedTable } from './sed.ts';
 import { servers } from './servers.ts';
@@ -39,7 +43,9 @@ const tables = [
   archives,
   awkTable,
   builtins,
+  clusters,
   containers,
+  copying,
   databases,
   disks,
   files,
@@ -50,12 +56,14 @@ const tables = [
   interfaces,
   keys,
   kubernetes,
+  languages,
   machines,
   more,
   network,
   packages,
   processes,
   proxmox,
+  runtimes,
   search,
   sedTable,
   servers,

@@ -1,8 +1,9 @@
 /** Package managers. Their changes are not searched for danger: package names are data. */
-import { changes, destroys, shown } from '../model.ts';
-import type { Arg, Check, Finding, Rule } from '../model.ts';
+import { changes, shown } from '../model.ts';
+import type { Check, Rule } from '../model.ts';
 import { best, sure } from './lenient.ts';
 import { has, readOptions } from './options.ts';
+import { watched } from './essential.ts';
 import { each, problems, reads, readsFile, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
 
@@ -20,48 +21,6 @@ const simulated =
       ? problems(call.name, read)
       : [changes(`${call.name} ${how}: ${call.args.map(shown).join(' ')}`)];
   };
-
-/** Packages without which a machine does not start, or nobody comes in, and those whose purging takes data along. */
-const ESSENTIAL =
-  /^(\*|\.\*|lib\*|linux-(image|kernel|base)\S*|kernel(-core|-default)?|pve-(kernel|manager|cluster)\S*|proxmox-(ve|kernel)\S*|libc6?|libc-bin|glibc|musl|base-(files|passwd)|systemd|systemd-sysv|init|sysvinit-core|udev|dpkg|apt|rpm|dnf|yum|bash|dash|coreutils|util-linux|mount|login|passwd|sudo|openssh-server|openssh|ifupdown2?|network-manager|NetworkManager|netplan\.io|grub\S*|initramfs-tools|cryptsetup|lvm2|zfsutils-linux|busybox|perl-base|e2fsprogs)(:\w+)?$/;
-const KEEPS_DATA =
-  /^(postgresql|mysql|mariadb|mongodb|mongod|redis|influxdb|elasticsearch|clickhouse|couchdb|rabbitmq|etcd|ceph|docker-ce|vaultwarden|gitlab)\S*$/;
-
-/** What speaks against removing packages by name. */
-function removes(program: string, verb: string, names: readonly Arg[]): Finding[] {
-  const vital = names.filter((arg) => ESSENTIAL.test(best(arg)));
-  const data = /purge/.test(verb) ? names.filter((arg) => KEEPS_DATA.test(best(arg))) : [];
-  return [
-    ...vital.map((arg) => destroys(`${program} removes ${shown(arg)}, which the machine needs`)),
-    ...data.map((arg) => destroys(`${program} purges ${shown(arg)} with its data`)),
-  ];
-}
-
-const REMOVAL =
-  /^(remove|purge|autoremove|autopurge|erase|del|rm|uninstall|remove-nodeps|--purge|--remove|-[rP]|-e\w*|--erase|-R\w*)$/;
-
-/** The same rule, with an eye on what is removed. */
-function watched(rule: Rule): Rule {
-  return {
-    ...rule,
-    check: (call, shell) => {
-      const at = call.args.findIndex((arg) => REMOVAL.test(best(arg)));
-      const dry = call.args.some((arg) =>
-        /^(-s|--simulate|--dry-run|--just-print|--assumeno|--test)$/.test(best(arg)),
-      );
-      const purges = call.args.some((arg) => /purge|^-P$/.test(best(arg))) ? 'purge' : 'remove';
-      const names = call.args.filter((arg) => !best(arg).startsWith('-'));
-      return [
-        ...(at >= 0 && !dry ? removes(call.name, purges, names) : []),
-        ...rule.check(call, shell),
-      ];
-    },
-  };
-}
-
-/** Calls of npm that read what is installed. `outdated`, `view` and `audit` ask the registry and keep its answers. */
-const NPM_ASKS =
-  /^((-g|--global) )?(ls|list|la|ll|root|prefix|explain|why)( (-g|--global|-a|--all|-l|--long|--json|--parseable|--depth[= ]\d+|--omit=\w+|[@\w][\w@./-]*))*$/;
 
 const aptReads: Rule = reads(APT);
 
@@ -252,40 +211,6 @@ export const packages: Table = {
     },
     inert: true,
   }),
-  ...each(
-    'pip pip2 pip3',
-    verbs({
-      globals: '--version -V --disable-pip-version-check --no-color',
-      read: {
-        'list show freeze check': reads(
-          '-olufev --outdated --local --user --format: --not-required --all --uptodate --verbose --files',
-        ),
-        '': reads('--version -V'),
-      },
-      inert: true,
-    }),
-  ),
-  ...each(
-    'pipx uv',
-    verbs({ read: { list: reads('--short --json'), '': reads('--version -V') }, inert: true }),
-  ),
-  // Yarn and pnpm keep their own books of every call; npm does not in the pinned environment.
-  ...each('npm pnpm yarn', {
-    check: (call) =>
-      /^(--version|-v)$/.test(sure(call)) || (call.name === 'npm' && NPM_ASKS.test(sure(call)))
-        ? []
-        : [changes(`${call.name} writes its logs or changes packages`)],
-    inert: true,
-  }),
-  gem: verbs({
-    read: {
-      'list environment specification': reads('-lard --local --all --versions'),
-      '': reads('--version -v'),
-    },
-    inert: true,
-  }),
-  cargo: verbs({ globals: '--version -V --list', read: { '': reads('') } }),
-  go: verbs({ read: { version: reads('') } }),
   needrestart: reads('-bklpv -r: -m:', {
     also: (read) =>
       has(read, '-b', '-p') && !has(read, '-r')

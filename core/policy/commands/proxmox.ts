@@ -1,7 +1,7 @@
 /** Proxmox VE: guests, storage, cluster, backups. Its programs take unambiguous beginnings of verbs (`qm des`). */
 import { changes, destroys, shown } from '../model.ts';
 import type { Check, Rule } from '../model.ts';
-import { secrecyOf } from '../paths.ts';
+import { secrecyOf } from '../secrets.ts';
 import { best, sure } from './lenient.ts';
 import { readOptions } from './options.ts';
 import { each, ids, reads, verbs } from './rules.ts';

@@ -1,6 +1,6 @@
 /** sed: its script may write files (`w`, `W`, `s///w`), read them (`r`, `R`) and run commands (`e`, `s///e`). */
 import { changes, destroys, isKnown, literal, shown } from '../model.ts';
-import { normalise } from '../paths.ts';
+import { normalise } from '../normal-path.ts';
 import type { Arg, Check, Finding, Shell } from '../model.ts';
 import { readOptions, valuesOf } from './options.ts';
 import { problems, readsFile } from './rules.ts';

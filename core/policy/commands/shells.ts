@@ -1,7 +1,7 @@
 /** Shells and programs that run code given as text. */
 import { changes, destroys, HOLE, isKnown, literal, shown, unknownArg } from '../model.ts';
 import type { Arg, Call, Check, Finding, Shell } from '../model.ts';
-import { secrecyOf } from '../paths.ts';
+import { secrecyOf } from '../secrets.ts';
 import { sure } from './lenient.ts';
 import { readOptions, valuesOf } from './options.ts';
 import { each, readsFile } from './rules.ts';

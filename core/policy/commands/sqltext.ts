@@ -1,7 +1,7 @@
 /** SQL: whether a text only asks. Every statement, function and table counts; what is not known to be harmless is not. */
 import { changes, destroys, shown } from '../model.ts';
 import type { Finding } from '../model.ts';
-import { secrecyOf } from '../paths.ts';
+import { secrecyOf } from '../secrets.ts';
 
 /** Functions that only compute or tell. */
 const FUNCTIONS = new Set(

@@ -1,8 +1,10 @@
 /** Judging one simple command: which program it is, what its table says, and what it would run in turn (P3). */
-import { changes, destroys, HOLE, isKnown, literal, NO_INPUT, shown } from '../model.ts';
+import { changes, HOLE, isKnown, literal, NO_INPUT, shown } from '../model.ts';
 import type { Arg, Call, Finding, Input, Shell } from '../model.ts';
-import { patternOf, secrecyOf } from '../paths.ts';
+import { patternOf } from '../paths.ts';
+
 import { dangerIn, decodings } from './literals.ts';
+import { keysHandedTo } from './handed-keys.ts';
 import { MAX_PARSED_LENGTH } from './parse.ts';
 import type { SyntaxNode, Word } from './parse.ts';
 import { MAX_DEPTH, Scope } from './scope.ts';
@@ -21,13 +23,6 @@ const WRECKERS =
   'rm dd mkfs mkfs.ext4 shred wipefs find fdisk sfdisk parted zfs zpool pct qm reboot shutdown halt poweroff chmod chown cat iptables docker kubectl psql lvremove'.split(
     ' ',
   );
-
-/** Programs that look after files without reading them, or that use a key for what it is there for. */
-const KEEPS_KEYS =
-  /^(chmod|chown|chgrp|setfacl|chattr|rm|unlink|mv|touch|mkdir|rmdir|ls|stat|test|\[|shred|ssh|ssh-add|ssh-copy-id|ssh-keygen|mosh|autossh|echo|printf|cd|nginx|certbot|age-keygen|restorecon|inotifywait)$/;
-/** Options whose value is the key that a program works with. */
-const KEY_OPTION =
-  /^(-i|-I|-key|--key|--ssl-key|--tls-key|--private-key(-file)?|--identity(-file)?|--client-key|--keyfile|--key-file|--tls-?keyfile|-keyfile|--ssh-key|-out|-keyout|--out|-o|--output)$/;
 
 const isDestructive = (finding: Finding): boolean => finding.risk === 'destructive';
 
@@ -171,7 +166,7 @@ export abstract class Judge extends Scope implements Shell {
       return [
         changes(`${shown(path)} is not known to be read-only`),
         ...known,
-        ...this.keysHandedTo(name, rest, input),
+        ...keysHandedTo({ name, args: rest, input }, this.directories),
         ...this.suspectWords(rest),
       ];
     }
@@ -183,37 +178,9 @@ export abstract class Judge extends Scope implements Shell {
     return [
       ...strange,
       ...found,
-      ...(searched ? this.keysHandedTo(name, rest, input) : []),
+      ...(searched ? keysHandedTo({ name, args: rest, input }, this.directories) : []),
       ...(searched && !rule.inert ? this.suspectWords(rule.verbs ? withoutVerb(rest) : rest) : []),
     ];
-  }
-
-  /** A private key or password file among the words of a program that does more than read: it may read that as well. */
-  private keysHandedTo(name: string, args: readonly Arg[], input: Input): Finding[] {
-    if (KEEPS_KEYS.test(name)) return [];
-    const words = args.flatMap((arg, at) => {
-      const text = arg.guess || arg.value;
-      const own =
-        KEY_OPTION.test(args[at - 1]?.value ?? '') || KEY_OPTION.test(text.split('=')[0] ?? '');
-      return own || text.length > 200 || /\s/.test(text)
-        ? []
-        : [text.replace(/^(-\w|[\w-]*=)?@?(?=[/~.])/, '')];
-    });
-    const lines = /^(cpio|tar|rsync|zip|pax|parallel)$/.test(name)
-      ? input.texts.flatMap((text) => text.split(/\s+/))
-      : [];
-    return [...words, ...lines]
-      .filter(
-        (text) => /[/.]/.test(text) && this.places(text).some((path) => secrecyOf(path) === 'key'),
-      )
-      .map((text) => destroys(`${name} is handed a private key or password file: ${shown(text)}`));
-  }
-
-  /** A path as it is, and from every place that the command goes to. */
-  private places(path: string): string[] {
-    return /^[/~]/.test(path)
-      ? [path]
-      : [path, ...[...this.directories].map((directory) => `${directory}/${path}`)];
   }
 
   /** `/bin/r? -rf /`: a pattern may find a program that destroys. */

@@ -6,7 +6,7 @@ import { HOLE, isKnown } from '../model.ts';
 import type { Arg, HoleKind } from '../model.ts';
 import { forEachChild } from './parse.ts';
 import type { Assignment, Command, SyntaxNode, Word } from './parse.ts';
-import { readsInput } from './visit.ts';
+import { arithmeticTarget, readsInput } from './visit.ts';
 import { readText, readWord } from './words.ts';
 import type { Lookup } from './words.ts';
 
@@ -194,19 +194,6 @@ function collect(node: SyntaxNode, into: Sources): void {
     for (const word of node.suffix) if (word.type === 'Word') unknown(word.value);
   }
   forEachChild(node, (child) => collect(child, into));
-}
-
-/** The variable that a piece of arithmetic stores into: `i++`, `i = 5`, `i += 2`. */
-function arithmeticTarget(node: SyntaxNode): string | undefined {
-  const target =
-    node.type === 'ArithmeticUnary' && /^(\+\+|--)$/.test(node.operator)
-      ? node.operand
-      : node.type === 'ArithmeticBinary' && /(?<![<>=!])=$/.test(node.operator)
-        ? node.left
-        : undefined;
-  return target?.type === 'ArithmeticWord'
-    ? /^[A-Za-z_]\w*/.exec(target.value.trim())?.[0]
-    : undefined;
 }
 
 /** True when a command may set variables that its arguments name. */

@@ -110,3 +110,16 @@ export function isForkBomb(name: string, body: SyntaxNode): boolean {
   };
   return forksItself(body, false);
 }
+
+/** The variable that a piece of arithmetic stores into: `i++`, `i = 5`, `i += 2`. */
+export function arithmeticTarget(node: SyntaxNode): string | undefined {
+  const target =
+    node.type === 'ArithmeticUnary' && /^(\+\+|--)$/.test(node.operator)
+      ? node.operand
+      : node.type === 'ArithmeticBinary' && /(?<![<>=!])=$/.test(node.operator)
+        ? node.left
+        : undefined;
+  return target?.type === 'ArithmeticWord'
+    ? /^[A-Za-z_]\w*/.exec(target.value.trim())?.[0]
+    : undefined;
+}

@@ -7,16 +7,16 @@ import type { Arg, Finding, Input } from '../model.ts';
 import { assignmentFindings, prefixFindings } from './assignments.ts';
 import { arithmeticFindings, testFindings } from './expressions.ts';
 import { countsToAnEnd, countsUpAndDown } from './loops.ts';
-import { Parts } from './parts.ts';
+import { Stores } from './stores.ts';
 import { dangerIn } from './literals.ts';
 import { isFixed, literalsOf, outputOf } from './outputs.ts';
 import { MAX_PARSED_LENGTH, parseShell } from './parse.ts';
-import type { Assignment, Command, Script, SyntaxNode, Word } from './parse.ts';
-import { readRedirect } from './redirects.ts';
+import type { Command, Script, SyntaxNode, Word } from './parse.ts';
+
 import type { Session } from './scope.ts';
 import { variablesOf } from './variables.ts';
 import { isComputed, isForkBomb, leavesRunning, readsInput, wordsOfTest } from './visit.ts';
-import { readParts, readText, readWord } from './words.ts';
+import { readText } from './words.ts';
 
 /** Judges shell source. No findings means read-only. */
 export function walkSource(source: string, session: Session, input: Input = NO_INPUT): Finding[] {
@@ -25,10 +25,6 @@ export function walkSource(source: string, session: Session, input: Input = NO_I
   walk.source(source);
   return walk.findings;
 }
-
-/** Files whose text runs later. */
-const LATER =
-  /^\/etc\/(cron|systemd|init|rc|profile|bash|update-motd|network\/if-|ppp)|\/(\.bashrc|\.profile|\.bash_profile|\.zshrc|authorized_keys)$|^\/var\/spool\/cron|^\/(usr\/)?lib\/systemd/;
 
 /** Most substitutions in one source. Deeply nested ones take the grammar a second. */
 const MAX_SUBSTITUTIONS = 150;
@@ -41,12 +37,9 @@ function tooMuch(source: string): string | undefined {
   return substitutions > MAX_SUBSTITUTIONS ? 'too many substitutions to look into' : undefined;
 }
 
-/** The likeliest text of a word. */
-const likely = (arg: Arg): string => arg.guess ?? arg.value;
-
 type Node<Type extends SyntaxNode['type']> = Extract<SyntaxNode, { type: Type }>;
 
-class Walk extends Parts {
+class Walk extends Stores {
   protected fork(depth: number, parameters: readonly Arg[] | undefined, input: Input): Walk {
     return new Walk(this.session, depth, parameters, input);
   }
@@ -204,20 +197,6 @@ class Walk extends Parts {
     this.input = before;
   }
 
-  private redirect(redirect: Parameters<typeof readRedirect>[0]): void {
-    if (redirect.type === 'HereDoc') for (const part of redirect.body.parts ?? []) this.part(part);
-    else if (redirect.target) this.word(redirect.target);
-    const { findings, input } = readRedirect(redirect, {
-      text: (word) => readText(word, this),
-      parts: (parts) => readParts(parts, this),
-      directories: this.directories,
-    });
-    this.note(...findings);
-    if (!input) return;
-    const earlier = input.from === 'text' ? [] : this.input.texts;
-    this.input = { ...input, texts: [...input.texts, ...earlier] };
-  }
-
   private pipeline(node: Node<'Pipeline'>): void {
     const before = this.input;
     let texts = [...before.texts];
@@ -268,48 +247,5 @@ class Walk extends Parts {
     if (name === 'set') this.setsParameters(words);
     this.input = before;
     this.feeds = feeds;
-  }
-
-  /** `set -- rm -rf /srv; "$@"`: the words become the parameters. Such a script is never read-only; this is about danger. */
-  private setsParameters(words: readonly Word[]): void {
-    const args = words.flatMap((word) => readWord(word, this));
-    const from = args.findIndex((arg) => arg.value === '--');
-    if (from >= 0) this.parameters = args.slice(from + 1);
-  }
-
-  /** Remembers what is written to which file; what is written to where commands are kept for later is looked at. */
-  private remember(command: Command): void {
-    const files = command.redirects.flatMap((redirect) =>
-      redirect.type === 'Redirect' && redirect.target && />/.test(redirect.operator)
-        ? [likely(readText(redirect.target, this))]
-        : [],
-    );
-    for (const file of files) {
-      const texts = [...literalsOf(command, this), ...this.input.texts];
-      this.write(file, texts);
-      if (!LATER.test(file)) continue;
-      const lines = texts.flatMap((text) => text.split('\n'));
-      const bare = lines.map((line) =>
-        line.replace(/^\s*(@\w+|([\d*,/-]+\s+){5})\s*(\w+\s+)?/, ''),
-      );
-      this.note(...this.suspect([...bare, ...lines.map((line) => line.replace(/^\w+=-?/, ''))]));
-    }
-  }
-
-  /** What an assignment runs, and what it may hold for later: `PAGER='rm -rf /' man x`. */
-  private assigned(item: Assignment): void {
-    const values = item.value.type === 'Word' ? [item.value] : item.value.elements;
-    for (const value of values) {
-      this.word(value);
-      if (value.parts?.some((part) => part.type === 'ProcessSubstitution')) {
-        this.note(changes('a process substitution in an assignment'));
-      }
-    }
-    if (item.index) {
-      this.note(changes(`assigns to an element of ${item.name}`));
-      this.word(item.index);
-    }
-    const text = item.text.slice(item.text.indexOf('=') + 1);
-    if (/\s/.test(text)) this.note(...this.suspect([text.replace(/^(['"])([^]*)\1$/, '$2')]));
   }
 }
