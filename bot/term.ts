@@ -7,6 +7,7 @@ import { retryUnread } from './inbox/open.ts';
 import type { Ephemeral } from './inbox/types.ts';
 import type { Account } from './matrix/account.ts';
 import { NomosClient } from './matrix/client.ts';
+import { persist } from './matrix/retry.ts';
 import { runSync } from './matrix/sync.ts';
 import { readMedia } from './media/reader.ts';
 import type { BotOptions, BotParts } from './options.ts';
@@ -70,9 +71,8 @@ export async function runTerm(
     everywhere = false;
     for (const roomId of roomIds) withKeys.delete(roomId);
   });
-  const introduction = repeated('introducing the bot’s device', signal, async () =>
-    crypto?.introduce(),
-  );
+  const introduce = async (): Promise<void> => crypto?.introduce();
+  const introduction = repeated('introducing the bot’s device', signal, introduce);
   const arrivals = repeated('answering invitations', signal, async () => {
     await settleArrivals({ ...shared, onSettled: () => dispatcher.wake() });
     await followUpgrades(shared);
@@ -96,6 +96,8 @@ export async function runTerm(
   const work = async (): Promise<void> => {
     await untilAborted(synced.promise, signal);
     if (signal.aborted) return;
+    // Whoever comes into an encrypted lobby writes at once, and nobody can encrypt for a device that is not known yet.
+    if (encryption === 'always') await persist('introducing the bot’s device', signal, introduce);
     const home = await ensureHome(shared);
     onActive();
     const invitations = repeated('inviting the operators', signal, () =>

@@ -1,5 +1,5 @@
 /** Encrypted rooms in tests: a chat with the bot as Element makes one, and files as a client opens them. */
-import { createDecipheriv, createHash } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import type { Person } from './matrix.ts';
 
 /** An encrypted direct chat with the bot, once the bot is in it. */
@@ -25,6 +25,7 @@ export async function encryptedChat(person: Person, botUserId: string): Promise<
 
 /** The `file` of a message. */
 export interface EncryptedFile {
+  v: string;
   url: string;
   key: { k: string };
   iv: string;
@@ -44,6 +45,25 @@ export async function openFile(homeserverUrl: string, file: EncryptedFile): Prom
     Buffer.from(file.iv, 'base64'),
   );
   return Buffer.concat([decipher.update(bytes), decipher.final()]).toString();
+}
+
+/** Uploads a text as a client does in an encrypted room. Gives the `file` of the message. */
+export async function uploadSealed(person: Person, text: string): Promise<EncryptedFile> {
+  const [key, iv] = [randomBytes(32), Buffer.concat([randomBytes(8), Buffer.alloc(8)])];
+  const cipher = createCipheriv('aes-256-ctr', key, iv);
+  const bytes = Buffer.concat([cipher.update(text), cipher.final()]);
+  const { content_uri: url } = await person.client.uploadContent(bytes, {
+    type: 'application/octet-stream',
+  });
+  const base64 = (value: Buffer): string => value.toString('base64').replace(/=+$/, '');
+  const jwk = { kty: 'oct', alg: 'A256CTR', ext: true, key_ops: ['encrypt', 'decrypt'] };
+  return {
+    v: 'v2',
+    url,
+    key: { ...jwk, k: key.toString('base64url') },
+    iv: base64(iv),
+    hashes: { sha256: base64(createHash('sha256').update(bytes).digest()) },
+  };
 }
 
 /** Which key a Megolm message was made with, and which of its messages it is: no two may be the same. */
