@@ -2,8 +2,8 @@ import type { Database } from './db/database.ts';
 import { leases } from './leases.ts';
 import { limits } from './limits.ts';
 
-/** The longest that a pass is put off by itself; what an endpoint asks for is at most a minute of it. */
-const LONGEST_REST_MS = 10 * 60_000;
+/** The longest that a pass is put off, whatever an endpoint asks for: what is longer was set by a clock that was ahead. */
+export const LONGEST_REST_MS = 10 * 60_000;
 
 /**
  * Sets right what was set by the database's clock before that was set back: an end cannot be further away than it was when

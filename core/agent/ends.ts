@@ -1,3 +1,4 @@
+import { LONGEST_REST_MS } from '../clock-jumps.ts';
 import type { Unit } from '../db/database.ts';
 import type { NomosError } from '../errors.ts';
 import type { SessionId } from '../ids.ts';
@@ -143,7 +144,10 @@ async function waitBefore(
 ): Promise<void> {
   const delays = scope.deps.resumeDelaysMs ?? RESUME_DELAYS_MS;
   const asked = error instanceof ModelError ? (error.retryAfterMs ?? 0) : 0;
-  const waitMs = Math.max(asked, delays[failures - 1] ?? delays.at(-1) ?? 0);
+  const waitMs = Math.min(
+    Math.max(asked, delays[failures - 1] ?? delays.at(-1) ?? 0),
+    LONGEST_REST_MS,
+  );
   await unit.db.$executeRaw`
     UPDATE passes SET not_before = clock_timestamp() + ${waitMs} * interval '1 millisecond'
     WHERE turn_id = ${scope.turnId}::uuid AND state = 'queued' AND cause = 'continuation'`;
