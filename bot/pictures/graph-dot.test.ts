@@ -92,6 +92,6 @@ test('C12: a long name keeps its end, and a large graph says how much is left ou
   const { words } = drawn(
     dotOf({ ...picture('web-1', 'a-very-long-name-of-a-service-17'), leftOut: 12 }, 'LR'),
   );
-  expect(words).toContain('a-very-long-n…ice-17');
+  expect(words).toContain('a-very-long…ice-17');
   expect(words).toContain('12 more are not drawn');
 });

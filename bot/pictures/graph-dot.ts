@@ -21,7 +21,8 @@ const TONES: Readonly<Record<Tone, { fill: string; ink: string; line: string }>>
 const MAX_EDGE_LABELS = 14;
 // With more boxes than this each has one line: a tall picture is shown small.
 const MAX_TALL_NODES = 9;
-const NAME_CHARACTERS = 20;
+const NAME_CHARACTERS = 18;
+const WIDE_NAME = 10;
 
 /** Which way a picture grows: from the top down, or from left to right. */
 export type Direction = 'TB' | 'LR';
@@ -63,16 +64,25 @@ function titleLines({ title, leftOut }: GraphPicture): string {
 
 function nodeLine(node: PictureNode, id: string, compact: boolean): string {
   const { fill, ink, line } = TONES[node.tone];
-  const about = compact ? [node.note] : [node.type, node.note];
-  const below = about.filter((part) => part !== undefined).join(', ');
   const name = shortName(node.name);
+  // Three lines would be one too many, and who has an @ in its name is a part of something anyhow.
+  const brief = compact || name.includes('\n');
+  const about = brief ? [node.note] : [node.type, node.note];
+  const below = about.filter((part) => part !== undefined).join(', ');
   const label = below === '' ? name : `${name}\n${cutLabel(below, NAME_CHARACTERS)}`;
   return `${id} [label=${quoted(label)} fillcolor=${quoted(fill)} fontcolor=${quoted(ink)} color=${quoted(line)}]`;
 }
 
-// The end of a name often is what tells it from its neighbours.
+/** `nginx@web-1` in two lines where one would be wide: the width is what a phone has least of. */
 function shortName(name: string): string {
   const whole = cutLabel(name, 200);
+  const at = whole.indexOf('@');
+  if (at < 1 || whole.length <= WIDE_NAME) return oneLine(whole);
+  return `${oneLine(whole.slice(0, at))}\n${oneLine(whole.slice(at))}`;
+}
+
+// The end of a name often is what tells it from its neighbours.
+function oneLine(whole: string): string {
   const characters = Array.from(whole);
   if (characters.length <= NAME_CHARACTERS) return whole;
   const tail = Math.floor(NAME_CHARACTERS / 3);

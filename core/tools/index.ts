@@ -6,6 +6,7 @@ import { getBlastRadiusTool } from './get-blast-radius.ts';
 import { getEntityTool } from './get-entity.ts';
 import { getExecutionStatusTool } from './get-execution-status.ts';
 import { getRelationsTool } from './get-relations.ts';
+import { getTrendTool } from './get-trend.ts';
 import { listEntitiesTool } from './list-entities.ts';
 import { listLxcsTool } from './list-lxcs.ts';
 import { listPendingApprovalsTool } from './list-pending-approvals.ts';
@@ -26,6 +27,7 @@ export const agentTools = new ToolRegistry([
   explainTool,
   getRelationsTool,
   getBlastRadiusTool,
+  getTrendTool,
   runTool,
   requestExecutionTool,
   getExecutionStatusTool,

@@ -165,6 +165,33 @@ const plan = (last: string): Call => [
   { ask_approval: false, steps: ['Look', last] },
 ];
 
+test('F1: get_trend tells how commands ended by day, of the fleet or of one entity', async () => {
+  const look = (slug?: string): Call => [
+    'get_trend',
+    { days: 7, ...(slug === undefined ? {} : { slug }) },
+  ];
+  bench = await agentBench(
+    (command) => ({ exitCode: command === 'uptime' ? 0 : 1 }),
+    calls(
+      ['run', { target: 'host:web-1', command: 'uptime', purpose: 'look' }],
+      ['run', { target: 'host:web-1', command: 'cat /gone', purpose: 'look' }],
+      ['run', { target: 'host:db-1', command: 'uptime', purpose: 'look' }],
+    ),
+    calls(look(), look('web-1'), look('lxc:dns')),
+    { text: 'Seen.' },
+  );
+  const { sessionId } = await bench.open('how did it go?');
+  await bench.pass(sessionId);
+  const [all, web, dns] = results(bench.model.requests[2]).slice(-3);
+  expect(all).toMatchObject({ days: 7, succeeded: 2, failed: 1 });
+  expect(web).toMatchObject({
+    succeeded: 1,
+    failed: 1,
+    by_day: [{ succeeded: 1, failed: 1 }],
+  });
+  expect(dns).toEqual({ days: 7, succeeded: 0, failed: 0, by_day: [] });
+});
+
 test('K3: a plan whose last step names neither write-back tool is warned about', async () => {
   const told = await make(
     plan('Check'),
