@@ -3,6 +3,7 @@ import type { Database, Unit } from '../db/database.ts';
 import { NomosError, errorText } from '../errors.ts';
 import { asId, newId, type SessionId } from '../ids.ts';
 import { log } from '../log.ts';
+import { cutLabel } from '../text/label.ts';
 import { databaseNow } from './lock.ts';
 import { receiveMessage } from './messages.ts';
 import { openTask } from './open.ts';
@@ -196,6 +197,16 @@ async function runOne(
       action: 'schedule.paused',
       subject: id,
       data: { why: obstacle },
+    });
+    unit.emit({
+      type: 'error.raised',
+      data: {
+        code: 'schedule_paused',
+        message: `The schedule ${scheduleName(schedule)} (${cutLabel(schedule.prompt)}) did not run and is paused: ${obstacle}.`,
+        hint: '!schedule lists it. Delete it, or set it anew.',
+        fault: 'operator',
+        retry: false,
+      },
     });
     return false;
   }

@@ -6,7 +6,7 @@ export type When = { kind: 'cron'; cron: string } | { kind: 'once'; at: Date };
 
 /** How the times of `!schedule` are written, for those who wrote them otherwise. */
 export const WHEN_WORDS =
-  'Write !schedule "0 7 * * *" check the fleet (every day at 7:00), !schedule at 2026-12-01 07:00 …, !schedule at 18:30 … or !schedule in 2h …';
+  'Write !schedule "0 7 * * *" check the fleet (every day at 7:00), !schedule at YYYY-MM-DD 07:00 …, !schedule at 18:30 … or !schedule in 2h …';
 
 /** The longest way ahead: more is a slip of the pen. */
 const MOST_AHEAD_MS = 10 * 366 * 86_400_000;

@@ -92,6 +92,11 @@ test('T14: in a task each run is a turn of it; once that is archived the schedul
       where: { action: 'schedule.paused', subject: schedule.id },
     }),
   ).toBe(1);
+  // The lobby is told.
+  const told = await world.database.read.event.findMany({ where: { type: 'error.raised' } });
+  expect(told.map(({ data }) => data)).toMatchObject([
+    { code: 'schedule_paused', message: expect.stringContaining('its task is archived or gone') },
+  ]);
 });
 
 test('T14: a paused schedule does not run and makes up for nothing; a deleted one is gone', async () => {
