@@ -6,7 +6,9 @@ const KEYS: readonly RegExp[] = [
   /(^|[-_./])age[-_.]?keys?([-_.][^/]*)?$|(^|\/)keys?\.txt$/i,
   /(^|\/)(g?shadow|master\.passwd|opasswd|g?shadow-|spwd\.db|smbpasswd)$|(^|\/)etc\/g?shadow[^/]*$|(^|\/)g?shadow([-._](bak|old|orig|save|backup|\d+|dpkg-\w+))+(\.(gz|bz2|xz|zst))?$/,
   /(^|\/)id_(rsa|dsa|ecdsa|ed25519|xmss)(_sk)?([^/]*)$(?<!\.pub)/,
-  /(^|\/)identity$(?<=\.ssh\/identity)/,
+  // Whatever stands in .ssh by another name than these is a key.
+  /(^|\/)\.ssh\/(?!(config|authorized_keys|known_hosts|environment|rc|allowed_signers)[^/]*$)[^/*?[\]{}]+$(?<!\.pub)/,
+  /(^|\/)(crypto_)?key_?files?(\.bin)?$|(^|\/)secrets\.tdb$|(^|\/)var\/lib\/samba\/private\/[^/]+$/,
   /(^|\/)ssh_host_[a-z0-9]+_key$/,
   /\.(key|age|ppk|p12|pfx|jks|keystore|kdbx|p8|pk8)$/i,
   /(^|\/)(age|agekey|keys?\.txt)$(?<=(^|\/)(age|agekey|sops\/age\/keys?\.txt|age\/keys?\.txt|keys\.txt))/,
@@ -30,6 +32,8 @@ const SECRETS: readonly RegExp[] = [
   /(^|\/)etc\/(mysql\/debian\.cnf|ppp\/(chap|pap)-secrets|wpa_supplicant\/[^/]*\.conf|NetworkManager\/system-connections\/.*|kubernetes\/[^/]*\.conf|rancher\/k3s\/k3s\.yaml|exim4\/passwd\.client|postfix\/sasl_passwd(\.db)?|dovecot\/(users|passwd)|corosync\/authkey|munge\/munge\.key|bind\/rndc\.key|cloudflared\/.*\.json|ceph\/.*keyring|openvpn\/.*(auth|pass).*|proxmox-backup\/.*(shadow|token).*)$/,
   /(^|\/)(terraform\.tfstate(\.backup)?|acme\.json|vault[-_.]?pass[^/]*|service-account[^/]*\.json|wpa_supplicant[^/]*\.conf|rclone\.conf)$/,
   /(^|\/)(var\/lib\/(kubelet\/pki|rancher\/k3s\/server\/(tls|token|node-token|cred).*|sss\/(db|secrets)))(\/|$)/,
+  /(^|\/)(containers\/auth\.json|credentials\.tfrc\.json|tailscaled\.state|upsd\.users|passdb\.tdb)$|(^|\/)\.local\/share\/keyrings\/[^/]+$/,
+  /(^|\/)(etc\/rancher\/rke2\/rke2\.yaml|var\/lib\/rancher\/rke2\/server\/(tls|token|cred).*|var\/lib\/NetworkManager\/secret_key)$/,
   /\.(keyring|kbx|ovpn|tfvars|tfstate)$/i,
 ];
 

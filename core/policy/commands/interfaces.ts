@@ -126,7 +126,7 @@ const nmcli: Check = (call) => {
   );
   const text = read.operands.map((arg) => arg.value).join(' ');
   const shows =
-    /^((general|g|gen)( (status|hostname|permissions|logging))?|(device|dev|d)( (status|show|wifi list|wifi)( (?!show-password)[\w.:-]+)?)?|(connection|con|c)( show( --active)?( [\w .:-]+)?)?|(radio|r)( (all|wifi|wwan))?|(networking|n)( connectivity)?|)$/;
+    /^((general|g|gen)( (status|hostname|permissions|logging))?|(device|dev|d)( (status|wifi|wifi list|show( [\w.:-]+)?))?|(connection|con|c)( show( --active)?( [\w .:-]+)?)?|(radio|r)( (all|wifi|wwan))?|(networking|n)( connectivity)?|)$/;
   const cuts =
     /^(networking|n\w*) off|^(connection|con|c|device|dev|d)\w* (down|delete|disconnect|del)\b/.test(
       text,
