@@ -154,24 +154,36 @@ function copiedPrograms(
     version: string;
   };
   const copy = join(SHARED_BASE, `postgresql-${manifest.version}`);
-  if (!existsSync(copy)) {
-    const draft = `${copy}.${process.pid}`;
-    mkdirSync(SHARED_BASE, { recursive: true, mode: 0o755 });
-    cpSync(tree, draft, { recursive: true, verbatimSymlinks: true });
-    try {
-      renameSync(draft, copy);
-    } catch (error) {
-      // Another start was faster: its copy is as good.
-      if (!existsSync(copy)) throw error;
-      rmSync(draft, { recursive: true, force: true });
-    }
-  }
-  const programs = { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres') };
-  if (!canRun(programs.postgres, user)) {
+  const postgresIn = (root: string): string => join(root, 'bin', 'postgres');
+  mkdirSync(SHARED_BASE, { recursive: true, mode: 0o755 });
+  if (!keepCopy(tree, copy, (root) => canRun(postgresIn(root), user))) {
     throw new SetupError(
       'setup_no_database_user',
-      `The user \`postgres\` cannot run ${programs.postgres}: see that it may read ${SHARED_BASE}, or set DATABASE_URL to a PostgreSQL server of yours.`,
+      `The user \`postgres\` cannot run ${postgresIn(copy)}: see that it may read ${SHARED_BASE}, or set DATABASE_URL to a PostgreSQL server of yours.`,
     );
   }
-  return programs;
+  return { initdb: join(copy, 'bin', 'initdb'), postgres: postgresIn(copy) };
+}
+
+/**
+ * Sees to it that `copy` is a copy of the folder `tree` that `works`. One that does not, say of packages that were half installed,
+ * is made anew; a copy that does not work itself takes no other's place. False if none works.
+ */
+export function keepCopy(tree: string, copy: string, works: (root: string) => boolean): boolean {
+  if (works(copy)) return true;
+  const draft = `${copy}.${process.pid}`;
+  const old = `${draft}.old`;
+  try {
+    cpSync(tree, draft, { recursive: true, verbatimSymlinks: true });
+    if (!works(draft)) return false;
+    if (existsSync(copy)) renameSync(copy, old);
+    renameSync(draft, copy);
+  } catch (error) {
+    // Another start was faster: its copy is as good.
+    if (!works(copy)) throw error;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+    rmSync(old, { recursive: true, force: true });
+  }
+  return true;
 }
