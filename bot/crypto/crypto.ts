@@ -106,20 +106,29 @@ export class RoomCrypto {
 
   /**
    * Puts the bot's device on record on the homeserver and signs it: at its first start, so that whoever writes first can
-   * encrypt for it, and whenever the bot is in encrypted rooms. Throws what the homeserver answered.
+   * encrypt for it, and whenever the bot is in encrypted rooms. What the homeserver refuses for good is told and left; anything
+   * else is thrown.
    */
   async introduce(): Promise<void> {
     const { client, owner, password } = this.#options;
     if (!this.#needed && (await this.#machine.exists())) return;
-    await this.#orLost(async () =>
-      introduceDevice({
-        machine: this.#machine,
-        client,
-        owner,
-        password,
-        settle: async () => this.#settle(),
-      }),
-    );
+    try {
+      await this.#orLost(async () =>
+        introduceDevice({
+          machine: this.#machine,
+          client,
+          owner,
+          password,
+          settle: async () => this.#settle(),
+        }),
+      );
+    } catch (error) {
+      if (sortFailure(error).kind !== 'permanent') throw error;
+      log.error(
+        { error: errorText(error) },
+        'the bot’s device stays unsigned, and clients will warn of it: the homeserver refuses it',
+      );
+    }
   }
 
   /** See `Sealer.seal`. Throws `UnsendableError` as well when the device's keys are lost. */

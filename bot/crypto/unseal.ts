@@ -43,6 +43,8 @@ export type Unsealed =
       /** The sender's client said that it keeps the key back, as `m.unverified`. */
       withheld?: string | undefined;
     }
+  /** It was taken back before it was read. */
+  | { kind: 'redacted' }
   /** It will never be readable. */
   | { kind: 'unreadable'; why: string };
 
@@ -58,6 +60,7 @@ export class UnsealError extends NomosError {
   }
 }
 
+const redactedShape = z.looseObject({ content: z.strictObject({}) });
 const sealedShape = z.looseObject({
   type: z.literal('m.room.encrypted'),
   content: z.looseObject({ algorithm: z.string(), ciphertext: z.string(), session_id: z.string() }),
@@ -85,6 +88,7 @@ export async function unseal(
   sender: string,
   event: unknown,
 ): Promise<Unsealed> {
+  if (redactedShape.safeParse(event).success) return { kind: 'redacted' };
   const sealed = sealedShape.safeParse(event);
   if (!sealed.success) return { kind: 'unreadable', why: 'it is no message that Matrix encrypted' };
   const { 'm.relates_to': shown, ...inner } = sealed.data.content;

@@ -54,6 +54,12 @@ export async function openSealed(
       ),
     };
   }
+  if (unsealed.kind === 'redacted') {
+    await database.write(async ({ db }) =>
+      db.matrixInbox.update({ where: { eventId: row.eventId }, data: { state: 'ignored' } }),
+    );
+    return 'dealt_with';
+  }
   // Nothing will be readable: the room's plain answer says so.
   if (crypto.lost !== undefined) return { row };
   if (unsealed.kind === 'no_key') {
@@ -76,7 +82,7 @@ export async function openSealed(
   return 'dealt_with';
 }
 
-function wordsFor(unsealed: Exclude<Unsealed, { kind: 'clear' }>): string {
+function wordsFor(unsealed: Unsealed & { kind: 'no_key' | 'unreadable' }): string {
   if (unsealed.kind === 'unreadable') return UNREADABLE;
   return unsealed.withheld === 'm.unverified' ? WITHHELD : NO_KEY;
 }

@@ -40,13 +40,15 @@ test('R4, R5: killed again and again while it reads and writes in an encrypted r
   await stage.operator.message(chat, 'echo: one');
   await first.stop();
 
-  const points = ['inbox.before_store', 'crypto.before_keep', 'outbox.sealed', 'outbox.after_put'];
+  const points = ['inbox.before_store', 'outbox.sealed', 'outbox.after_put'];
   for (const point of points) {
     // Everyone needs a new key each time, so that all that hangs on it is cut too.
     await stage.operator.client.getCrypto()?.forceDiscardSession(chat);
     await stage.operator.say(chat, point);
     await runUntilKilled(stage, point);
   }
+  // Taken back before the bot could see it: nothing is said of it.
+  await stage.operator.redact(chat, await stage.operator.say(chat, 'not meant'));
   // So long ago that the homeserver may have forgotten the transaction: the message is found by what stands in clear.
   await stage.database.read.$executeRaw`
     UPDATE matrix_outbox SET first_tried_at = now() - interval '2 hours' WHERE state = 'pending'`;
