@@ -93,7 +93,9 @@ describe('P5: reasons are words for a phone', () => {
 });
 
 test('B8: the 95th percentile of one verdict is under a millisecond', () => {
-  const all = [...cases('reading'), ...cases('changing'), ...cases('destroying')];
+  const all = [...cases('reading'), ...cases('changing'), ...cases('destroying')].filter(
+    (_, at) => at % 7 === 0,
+  );
   const rounds = Array.from({ length: 4 }, () =>
     all.map((command) => {
       const start = performance.now();
