@@ -1,7 +1,7 @@
 /**
  * R13: many turns in one process, with the heap measured on the way: `npm run soak -- [--turns 10000] [--lanes 12]
- * [--each 50]`. Tasks of `--each` turns, `--lanes` of them at a time; each turn reads something over SSH and answers. The
- * jobs role, the model's client and SSH are the real ones; the bot is not part of it. Ends with 1 when the heap grows.
+ * [--each 50] [--read-every 4]`. Tasks of `--each` turns, `--lanes` of them at a time; each turn answers, every fourth one reads
+ * something over SSH first. The jobs role, the model's client and SSH are the real ones; the bot is not part of it. Ends with 1 when the heap grows.
  */
 import { parseArgs } from 'node:util';
 import { asId, type MatrixEventId, type SessionId, type TurnId } from '../../../core/ids.ts';
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     turns: { type: 'string', default: '10000' },
     lanes: { type: 'string', default: '12' },
     each: { type: 'string', default: '50' },
+    'read-every': { type: 'string', default: '4' },
   },
 });
 const turns = Number(values.turns);
@@ -71,7 +72,12 @@ async function work(lane: number): Promise<void> {
     let open: { sessionId: SessionId; turnId: TurnId } | undefined;
     for (let turn = 0; turn < each && begun < turns; turn++) {
       begun++;
-      const text = scriptText({ token: `t${lane}x${task}x${turn}`, steps: ['read'], goal: false });
+      const reads = turn % Number(values['read-every']) === 0;
+      const token = `t${lane}x${task}x${turn}`;
+      // Without a step that the model knows it answers at once.
+      const text = reads
+        ? scriptText({ token, steps: ['read'], goal: false })
+        : `This is new work for you, ${token}: nothing.`;
       const eventId = asId<MatrixEventId>(`$${lane}-${task}-${turn}`);
       const by = operator.userId;
       if (open === undefined) {
