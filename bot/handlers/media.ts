@@ -15,6 +15,11 @@ const KINDS: Readonly<Record<string, string>> = {
   'm.location': 'locations',
 };
 
+/** A client wants to compare emojis, so that its user can mark the bot as verified. */
+const VERIFICATION = 'm.key.verification.request';
+const NO_EMOJIS =
+  'I cannot compare emojis, so you cannot verify me. You need not: what is said here is encrypted all the same.';
+
 /** A message as it is worked on: its words, and the context with what came with them. */
 export interface TakenIn {
   readonly context: HandlerContext;
@@ -30,6 +35,10 @@ export async function takeIn(
   message: MessageContent,
 ): Promise<TakenIn | undefined> {
   const { media } = context.event;
+  if (message.msgtype === VERIFICATION) {
+    await answer(context, answerTo(rich`${NO_EMOJIS}`), await placeOf(context, message));
+    return undefined;
+  }
   if (media === undefined) {
     const kind = KINDS[message.msgtype] ?? 'messages of this kind';
     await refuse(context, message, `I cannot take in ${kind} here.`);

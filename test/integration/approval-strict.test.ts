@@ -111,6 +111,15 @@ describe('A20: where decisions are not strict, or the room is not encrypted', ()
   });
 });
 
+describe('a client that wants to verify the bot', () => {
+  it('is told that this cannot be done, and need not be', async () => {
+    const { task } = await waiting(false, true);
+    const content = { msgtype: 'm.key.verification.request' };
+    await world.say(task.roomId, 'I want to verify you', { content, sealed: GOOD });
+    expect(world.lastAnswer().body).toContain('cannot compare emojis');
+  });
+});
+
 describe('A4: a yes that could be read only long after it was written', () => {
   it('decides nothing, and is told so', async () => {
     const { task, asked } = await waiting(false, true);
