@@ -15,7 +15,7 @@ const SETTINGS =
 /** Changes of git that throw work away for good. */
 const DANGERS: readonly (readonly [RegExp, string])[] = [
   [
-    /(^| )push .*(--mirror|--force|-f\b|--delete|(^| )-d |(^| )\+\w|(^| ):\w|--prune)/,
+    /(^| )push .*(--mirror|--force|-f\b|--delete|(?<= )-d |(?<= )\+\w|(?<= ):\w|--prune)/,
     'overwrites or deletes what others have',
   ],
   [/(^| )checkout (.* )?(-\w*f\w*|--force|--|\.)( |$)/, 'discards changes'],

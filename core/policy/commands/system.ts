@@ -107,12 +107,20 @@ export const system: Table = {
   ),
   date: {
     check: date,
-    output: (call) =>
-      call.args.every((arg) => !/[/ ]|^\+-|\0|%[-_0^#]*[0-9]*[DxntzhNE:+]|%%/.test(arg.value))
-        ? call.args.length === 1 && call.args[0]?.value === '+%s'
-          ? numbers()
-          : { kind: 'id' }
-        : { kind: 'any' },
+    output: (call) => {
+      const formats = call.args.filter((arg) => arg.value.startsWith('+'));
+      if (
+        formats.length === 1 &&
+        formats[0]?.value === '+%s' &&
+        call.args.every((arg) => !arg.splits)
+      )
+        return numbers();
+      return call.args.every(
+        (arg) => !/[/ ]|^\+-|\0|%[-_0^#]*[0-9]*[DxntzhNE:+]|%%/.test(arg.value),
+      )
+        ? { kind: 'id' }
+        : { kind: 'any' };
+    },
   },
   ...each('cal ncal', reads('-1371yjmswhe -A: -B:  -n: --three --year --monday')),
   sysctl: { check: sysctl },

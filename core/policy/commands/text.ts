@@ -67,9 +67,10 @@ export const text: Table = {
       operands: 'files',
       anyOption: true,
       output: (call) =>
-        operandsOf(call).length > 0
+        operandsOf(call).length > 0 || call.args.some((arg) => arg.value.startsWith('--f'))
           ? { kind: 'any' }
-          : call.args.length === 1
+          : /^(-[lwcmL]|--(lines|words|chars|bytes))$/.test(call.args[0]?.value ?? '') &&
+              call.args.length === 1
             ? { kind: 'id', number: true }
             : { kind: 'id' },
     },
