@@ -22,7 +22,7 @@ import { roomName } from './mark.ts';
 import { planCard } from './plan.ts';
 import { progressCard } from './progress.ts';
 import { questionCard } from './question.ts';
-import { reminderCard } from './replies.ts';
+import { heard, reminderCard } from './replies.ts';
 import { taskCard } from './task.ts';
 import { allowedTags } from './test-html.ts';
 
@@ -152,6 +152,7 @@ function cardsWith(text: string): Array<[string, Card]> {
         view,
       ),
     ],
+    ['heard', heard(text)],
     ['answer', answerCard({ text, growing: false })],
     ['growing answer', answerCard({ text, growing: true })],
     [

@@ -1,7 +1,7 @@
 import type { UserId } from '../../core/ids.ts';
 import type { Risk } from '../../core/policy/risk.ts';
 import { headBytes } from '../../core/text/clip.ts';
-import { cardOf, type Card } from './card.ts';
+import { cardOf, fitting, type Card } from './card.ts';
 import { link, list, para, quote, rich, strong, type Part, type Rich } from './rich.ts';
 import type { ApprovalState, CardLink } from './state.ts';
 import { eventLink } from './task.ts';
@@ -25,9 +25,14 @@ export function answerTo(...lines: Array<Part | undefined>): Card {
 
 /** What was understood of a recording (C16): the words that are worked on, so that a mishearing is seen. */
 export function heard(words: string): Card {
-  return cardOf([para(rich`🎙️ I understood:`), quote(headBytes(words, 4_000))], {
-    msgtype: 'm.notice',
-  });
+  return fitting(
+    [4_000, 1_000, 300].map(
+      (most) => () =>
+        cardOf([para(rich`🎙️ I understood:`), quote(headBytes(words, most))], {
+          msgtype: 'm.notice',
+        }),
+    ),
+  );
 }
 
 /** A tap or a "yes" on something destructive: what to type (A3). Calls the operator, for whom it did not do what it seemed to. */

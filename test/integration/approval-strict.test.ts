@@ -57,6 +57,24 @@ describe('A20: strict decisions in an encrypted room', () => {
     expect(entry?.data).toMatchObject({ why: 'tap' });
   });
 
+  it('C16: a spoken yes decides nothing: a model heard it, and no device of the operator says it', async () => {
+    const { task, asked } = await waiting(true, true);
+    await world.say(task.roomId, 'Voice message.ogg', {
+      replyTo: asked.card.eventId,
+      sealed: GOOD,
+      content: { msgtype: 'm.audio' },
+      media: {
+        kind: 'spoken',
+        words: 'yes',
+        attachment: { kind: 'voice', name: 'v.ogg', mimetype: 'audio/ogg', sizeBytes: 1 },
+      },
+    });
+    expect(world.shown.some(({ body }) => body.includes('spoken words pass through a model'))).toBe(
+      true,
+    );
+    expect(await statusOf(asked)).toBe('pending');
+  });
+
   it.each([
     ['in clear', undefined, 'was not encrypted'],
     ['from a device that is not verified', { ...GOOD, crossSigned: false }, 'has not verified'],
