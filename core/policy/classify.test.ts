@@ -1,35 +1,37 @@
 import { describe, expect, test } from 'vitest';
 import { cases, ordinaryChanges } from './cases/cases.ts';
 import { classify } from './classify.ts';
+import type { Risk } from './risk.ts';
 
-describe('P2: ordinary inspection is read-only', () => {
-  test.each(cases('reading'))('%s', (command) => {
-    expect(classify(command)).toEqual({
-      risk: 'read_only',
-      reasons: ['every part of it only reads'],
-    });
-  });
-});
-
-describe('P2: what writes, runs something else or gives something away is never read-only', () => {
-  test.each(cases('changing'))('%s', (command) => {
+/** Lines of a list that have another class than they must have, with the reasons. A test of its own for each line would take most of the run. */
+function wrong(commands: readonly string[], right: (risk: Risk) => boolean): string[] {
+  return commands.flatMap((command) => {
     const { risk, reasons } = classify(command);
-    expect(risk, reasons.join('; ')).not.toBe('read_only');
-    expect(reasons.length).toBeGreaterThan(0);
+    const complete = reasons.length > 0 && (risk !== 'read_only' || reasons[0] === READS);
+    return right(risk) && complete ? [] : [`${command} → ${risk}: ${reasons.join('; ')}`];
   });
+}
+
+const READS = 'every part of it only reads';
+
+test('P2: ordinary inspection is read-only', () => {
+  expect(cases('reading').length).toBeGreaterThan(3000);
+  expect(wrong(cases('reading'), (risk) => risk === 'read_only')).toEqual([]);
 });
 
-describe('P4: what cannot be taken back is destructive in any spelling and nesting', () => {
-  test.each(cases('destroying'))('%s', (command) => {
-    expect(classify(command).risk).toBe('destructive');
-  });
+test('P2: what writes, runs something else or gives something away is never read-only', () => {
+  expect(cases('changing').length).toBeGreaterThan(6000);
+  expect(wrong(cases('changing'), (risk) => risk !== 'read_only')).toEqual([]);
 });
 
-describe('P4: an ordinary change is no destruction', () => {
-  test.each(ordinaryChanges())('%s', (command) => {
-    const { risk, reasons } = classify(command);
-    expect(risk, reasons.join('; ')).toBe('config_mutation');
-  });
+test('P4: what cannot be taken back is destructive in any spelling and nesting', () => {
+  expect(cases('destroying').length).toBeGreaterThan(2000);
+  expect(wrong(cases('destroying'), (risk) => risk === 'destructive')).toEqual([]);
+});
+
+test('P4: an ordinary change is no destruction', () => {
+  expect(ordinaryChanges().length).toBeGreaterThan(100);
+  expect(wrong(ordinaryChanges(), (risk) => risk === 'config_mutation')).toEqual([]);
 });
 
 describe('P1: the verdict is the stricter of computed and declared', () => {
