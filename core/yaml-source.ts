@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { LineCounter, isMap, isNode, isPair, isScalar, parseDocument } from 'yaml';
 import type { Document, Node } from 'yaml';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { NomosError, errorText } from './errors.ts';
 
 /** One thing that is wrong in a file of the operator's. `line` and `column` count from 1. */
@@ -92,7 +92,7 @@ export class YamlSource {
   ): T {
     const result = schema.safeParse(this.#document.toJS() as unknown);
     if (result.success) return result.data;
-    for (const issue of result.error.issues) this.#addIssue(issue, whereTo);
+    for (const issue of result.error.issues) this.#addIssue(issue, schema, whereTo);
     throw new YamlFileError(this.file, this.problems);
   }
 
@@ -113,12 +113,13 @@ export class YamlSource {
 
   #addIssue(
     issue: z.core.$ZodIssue,
+    schema: z.ZodType,
     whereTo: (path: YamlPath, key: string) => string | undefined,
   ): void {
     const where = issue.path.length > 0 ? issue.path.map(String).join('.') : 'the file';
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
-        const hint = whereTo(issue.path, key);
+        const hint = whereTo(issue.path, key) ?? allowedKeys(schema, issue.path);
         this.#addAt(
           this.#keyOffset(issue.path, key),
           `unknown key ${quote(key)} in ${where}${hint === undefined ? '' : `; ${hint}`}`,
@@ -165,6 +166,24 @@ export function quote(value: unknown): string {
 /** Lists what is allowed, sorted, for a message: `a, b, c`. */
 export function listed(names: Iterable<string>): string {
   return [...names].toSorted().join(', ');
+}
+
+/** The keys that a schema takes at a path, in words; undefined where it is no object, or takes any. */
+function allowedKeys(schema: z.core.$ZodType, path: YamlPath): string | undefined {
+  const [key, ...rest] = path;
+  if (schema instanceof z.ZodObject) {
+    if (key === undefined) return `allowed: ${Object.keys(schema.shape).join(', ')}`;
+    const inner: unknown = schema.shape[String(key)];
+    return inner instanceof z.ZodType ? allowedKeys(inner, rest) : undefined;
+  }
+  if (schema instanceof z.ZodArray && key !== undefined) return allowedKeys(schema.element, rest);
+  if (schema instanceof z.ZodRecord && key !== undefined) {
+    return allowedKeys(schema.valueType, rest);
+  }
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) {
+    return allowedKeys(schema.unwrap(), path);
+  }
+  return schema instanceof z.ZodPipe ? allowedKeys(schema.in, path) : undefined;
 }
 
 function keyText(key: unknown): string {

@@ -109,7 +109,7 @@ describe('F3: the ontology file', () => {
     ],
     [
       small.replace('reach: ssh', 'colour: red'),
-      /^ontology\.yaml:5:5: unknown key "colour" in entity_types\.host/,
+      /^ontology\.yaml:5:5: unknown key "colour" in entity_types\.host; allowed: .*states/,
     ],
     [
       small.replace('refused_states: [retired]', 'refused_states: [gone]'),

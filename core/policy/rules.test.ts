@@ -118,7 +118,9 @@ rules:
   - name: wrong zone
     quiet_hours: { from: "25:00", to: "06:00", timezone: Europe/Nowhere }`),
   ).toEqual([
-    expect.stringMatching(/^policy\.yaml:4:\d+: unknown key "never_auto_akt"/),
+    expect.stringMatching(
+      /^policy\.yaml:4:\d+: unknown key "never_auto_akt" in rules\.0; allowed: name, match, .*never_auto_act/,
+    ),
     expect.stringMatching(/^policy\.yaml:6:\d+: .*allowed: read_only.*"dangerous"/),
     expect.stringMatching(/^policy\.yaml:8:\d+: .*allowed: approver, admin.*"boss"/),
     expect.stringMatching(/^policy\.yaml:10:\d+: .*time of day.*"25:00"/),
