@@ -203,7 +203,7 @@ describe('what was got wrong elsewhere', () => {
     expect((await held.approval()).status).toBe('approved');
   });
 
-  it('a retry asked again under a new id; hundreds of repeats followed a denial', async () => {
+  it('A12, A13, A18: a retry asked again under a new id; hundreds of repeats followed a denial', async () => {
     const task = await openRoomTask(world);
     const held = await askFor(world, task, 'systemctl restart nginx');
     for (let retry = 0; retry < 20; retry++) {
