@@ -1,13 +1,23 @@
 import { existsSync } from 'node:fs';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-import { asId, type UserId } from '../ids.ts';
 import type { Budgets } from '../agent/budget.ts';
-import { DEFAULT_LIMITS, MAX_EXECUTION_MS, type Limits } from '../limits.ts';
-import { Operators, ROLES, type Operator, type Role } from '../operators.ts';
-import { parseDuration } from '../text/duration.ts';
+import type { Limits } from '../limits.ts';
+import type { Operators } from '../operators.ts';
+import { limits } from './durations.ts';
+import { isOpenAi, modelKey, transcription, type Transcription } from './model.ts';
+import { operators } from './operators.ts';
 import { Problems, readSettings, type Settings } from './settings.ts';
+import {
+  choice,
+  file,
+  languages,
+  list,
+  listen,
+  timeZone,
+  tokens,
+  url,
+  type Language,
+} from './values.ts';
 
 /** How the bot logs in. */
 export type MatrixLogin =
@@ -18,8 +28,6 @@ export type MatrixLogin =
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high'] as const;
 /** Whether rooms are encrypted; see `NOMOS_ENCRYPTION`. */
 export const ENCRYPTION_MODES = ['auto', 'always', 'never'] as const;
-/** Word lists besides English that can be chosen. */
-export const EXTRA_LANGUAGES = ['de', 'es', 'fr'] as const;
 
 /** The whole configuration, checked. Made once, at start, by `readConfig`. */
 export interface Config {
@@ -38,14 +46,14 @@ export interface Config {
     vision: boolean;
   };
   /** What turns voice messages into text; undefined if nothing does (C16). */
-  transcription: { baseUrl: string | undefined; apiKey: string; model: string } | undefined;
+  transcription: Transcription | undefined;
   files: { inventory: string; ontology: string; policy: string; soul: string };
   ssh: {
     keyFile: string | undefined;
     knownHosts: string | undefined;
     agentSocket: string | undefined;
   };
-  languages: Array<'en' | (typeof EXTRA_LANGUAGES)[number]>;
+  languages: Language[];
   /** IANA name of the zone in which times are shown. */
   timeZone: string;
   api: { host: string; port: number };
@@ -53,8 +61,6 @@ export interface Config {
   budgets: Budgets;
 }
 
-const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', '..');
-const USER_ID = /^@[^:\s]+:[^\s]+$/;
 const DEFAULT_MODEL = 'gpt-5';
 
 /**
@@ -107,28 +113,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   return config;
 }
 
-function url(
-  settings: Settings,
-  problems: Problems,
-  name:
-    | 'DATABASE_URL'
-    | 'REDIS_URL'
-    | 'MATRIX_HOMESERVER_URL'
-    | 'OPENAI_BASE_URL'
-    | 'NOMOS_TRANSCRIBE_BASE_URL',
-  protocols: readonly string[],
-): string {
-  const given = settings[name];
-  if (given === undefined) {
-    problems.add(name, 'is not set');
-    return '';
-  }
-  const protocol = URL.canParse(given) ? new URL(given).protocol : undefined;
-  if (protocol === undefined || !protocols.includes(protocol))
-    problems.add(name, 'is no such address', given);
-  return given.replace(/\/+$/, '');
-}
-
 function login(settings: Settings, problems: Problems): MatrixLogin {
   if (settings.MATRIX_ACCESS_TOKEN !== undefined) {
     const password = settings.MATRIX_PASSWORD;
@@ -145,105 +129,6 @@ function login(settings: Settings, problems: Problems): MatrixLogin {
     user: settings.MATRIX_USER ?? '',
     password: settings.MATRIX_PASSWORD ?? '',
   };
-}
-
-function operators(settings: Settings, problems: Problems): Operators {
-  const entries = list(settings.NOMOS_OPERATORS) ?? [];
-  if (entries.length === 0) {
-    problems.add(
-      'NOMOS_OPERATORS',
-      'names nobody: without an operator nobody could direct or approve anything',
-    );
-  }
-  const seen = new Map<string, Operator>();
-  for (const entry of entries) {
-    const at = entry.lastIndexOf('=');
-    const userId = (at < 0 ? entry : entry.slice(0, at)).trim();
-    const role = at < 0 ? undefined : entry.slice(at + 1).trim();
-    if (!USER_ID.test(userId)) {
-      problems.add('NOMOS_OPERATORS', `"${userId}" is no Matrix id (like @ann:example.org)`);
-    } else if (role === undefined || !(ROLES as readonly string[]).includes(role)) {
-      problems.add(
-        'NOMOS_OPERATORS',
-        `${userId} has ${role === undefined ? 'no role' : `the role "${role}"`}; allowed: ${ROLES.join(', ')}`,
-      );
-    } else if (seen.has(userId)) {
-      problems.add('NOMOS_OPERATORS', `${userId} stands there twice`);
-    } else {
-      seen.set(userId, { userId: asId<UserId>(userId), role: role as Role });
-    }
-  }
-  const all = [...seen.values()];
-  if (all.length > 0 && !all.some((operator) => operator.role !== 'viewer')) {
-    problems.add('NOMOS_OPERATORS', 'has viewers only: nobody could approve anything');
-  }
-  return new Operators(all);
-}
-
-function modelKey(settings: Settings, problems: Problems): string {
-  // Local endpoints take any key; the client wants one to be there.
-  if (settings.OPENAI_BASE_URL !== undefined) return 'none';
-  problems.add('OPENAI_API_KEY', 'is not set, and neither is OPENAI_BASE_URL');
-  return '';
-}
-
-/** Whether the endpoint is OpenAI's own, all of whose chat models take pictures. */
-function isOpenAi(baseUrl: string | undefined): boolean {
-  if (baseUrl === undefined) return true;
-  return URL.canParse(baseUrl) && new URL(baseUrl).hostname === 'api.openai.com';
-}
-
-function transcription(settings: Settings, problems: Problems): Config['transcription'] {
-  const model = settings.NOMOS_TRANSCRIBE_MODEL;
-  const other = settings.NOMOS_TRANSCRIBE_BASE_URL;
-  if (model === undefined) {
-    for (const name of ['NOMOS_TRANSCRIBE_BASE_URL', 'NOMOS_TRANSCRIBE_API_KEY'] as const) {
-      if (settings[name] !== undefined) {
-        problems.add(name, 'is set without NOMOS_TRANSCRIBE_MODEL, and does nothing by itself');
-      }
-    }
-    return undefined;
-  }
-  if (other === undefined && settings.NOMOS_TRANSCRIBE_API_KEY !== undefined) {
-    problems.add('NOMOS_TRANSCRIBE_API_KEY', 'is set without NOMOS_TRANSCRIBE_BASE_URL');
-  }
-  // A key goes to the endpoint that it was given for, and to no other.
-  return other === undefined
-    ? { model, baseUrl: settings.OPENAI_BASE_URL, apiKey: settings.OPENAI_API_KEY ?? 'none' }
-    : {
-        model,
-        baseUrl: url(settings, problems, 'NOMOS_TRANSCRIBE_BASE_URL', ['http:', 'https:']),
-        apiKey: settings.NOMOS_TRANSCRIBE_API_KEY ?? 'none',
-      };
-}
-
-function choice<const T extends string>(
-  settings: Settings,
-  problems: Problems,
-  name: 'NOMOS_MODEL_REASONING' | 'NOMOS_STREAMING' | 'NOMOS_ENCRYPTION' | 'NOMOS_VISION',
-  allowed: readonly T[],
-): T | undefined {
-  const given = settings[name];
-  if (given === undefined) return undefined;
-  const found = allowed.find((candidate) => candidate === given);
-  if (found === undefined) problems.add(name, 'is not one of these', given);
-  return found;
-}
-
-function file(
-  settings: Settings,
-  problems: Problems,
-  name: 'NOMOS_INVENTORY' | 'NOMOS_ONTOLOGY' | 'NOMOS_POLICY' | 'NOMOS_SOUL',
-  otherwise?: string,
-): string {
-  const given = settings[name];
-  if (given === undefined && otherwise === undefined) {
-    problems.add(name, 'is not set');
-    return '';
-  }
-  const found = given ?? path.join(ROOT, otherwise ?? '');
-  if (!existsSync(found)) problems.add(name, 'names a file that is not there', found);
-  return found;
 }
 
 function ssh(
@@ -264,92 +149,6 @@ function ssh(
     problems.add('NOMOS_SSH_KEY_FILE', 'is not set, and there is no SSH agent (SSH_AUTH_SOCK)');
   }
   return { keyFile, knownHosts, agentSocket };
-}
-
-function languages(settings: Settings, problems: Problems): Config['languages'] {
-  const given = list(settings.NOMOS_LANGUAGES) ?? [];
-  const known = EXTRA_LANGUAGES.filter((language) => given.includes(language));
-  for (const language of given) {
-    if (language !== 'en' && !(EXTRA_LANGUAGES as readonly string[]).includes(language)) {
-      problems.add('NOMOS_LANGUAGES', 'has a language that there is no word list for', language);
-    }
-  }
-  return ['en', ...known];
-}
-
-function timeZone(settings: Settings, problems: Problems): string {
-  const given = settings.NOMOS_TIMEZONE;
-  if (given === undefined) return new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (given !== 'UTC' && !Intl.supportedValuesOf('timeZone').includes(given)) {
-    problems.add('NOMOS_TIMEZONE', 'is no time zone', given);
-  }
-  return given;
-}
-
-function listen(settings: Settings, problems: Problems): Config['api'] {
-  const given = settings.NOMOS_API_LISTEN ?? '127.0.0.1:8090';
-  const at = given.lastIndexOf(':');
-  const host = given.slice(0, at).replace(/^\[(.*)\]$/, '$1');
-  const port = Number(given.slice(at + 1));
-  if (at < 1 || !Number.isInteger(port) || port < 0 || port > 65_535 || given.endsWith(':')) {
-    problems.add('NOMOS_API_LISTEN', 'is no host:port', given);
-  }
-  return { host, port };
-}
-
-const DURATIONS = {
-  approvalTtlMs: 'NOMOS_APPROVAL_TTL',
-  grantTtlMs: 'NOMOS_GRANT_TTL',
-  destructiveGrantTtlMs: 'NOMOS_DESTRUCTIVE_GRANT_TTL',
-  idleAfterMs: 'NOMOS_IDLE_AFTER',
-  inlineWaitMs: 'NOMOS_INLINE_WAIT',
-  executionTimeoutMs: 'NOMOS_EXEC_TIMEOUT',
-} as const satisfies Record<keyof Limits, string>;
-
-function limits(settings: Settings, problems: Problems): Limits {
-  const result = { ...DEFAULT_LIMITS };
-  for (const [field, name] of Object.entries(DURATIONS) as Array<
-    [keyof Limits, (typeof DURATIONS)[keyof Limits]]
-  >) {
-    const given = settings[name];
-    if (given === undefined) continue;
-    try {
-      result[field] = parseDuration(given);
-    } catch (error) {
-      problems.add(name, error instanceof Error ? error.message : 'is no duration', given);
-      continue;
-    }
-    if (result[field] <= 0) problems.add(name, 'must be longer than nothing', given);
-  }
-  if (result.executionTimeoutMs > MAX_EXECUTION_MS) {
-    problems.add(
-      'NOMOS_EXEC_TIMEOUT',
-      'is longer than any command may run',
-      settings.NOMOS_EXEC_TIMEOUT,
-    );
-  }
-  return result;
-}
-
-function tokens(
-  settings: Settings,
-  problems: Problems,
-  name: 'NOMOS_TASK_TOKENS' | 'NOMOS_DAY_TOKENS',
-): number | undefined {
-  const given = settings[name];
-  if (given === undefined) return undefined;
-  const count = Number(given.replaceAll('_', ''));
-  if (!Number.isSafeInteger(count) || count < 1)
-    problems.add(name, 'is no whole number above 0', given);
-  return count;
-}
-
-function list(given: string | undefined): string[] | undefined {
-  const parts = given
-    ?.split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-  return parts === undefined || parts.length === 0 ? undefined : parts;
 }
 
 /** The configuration of a part that needs only the database, such as `nomos migrate`. */
