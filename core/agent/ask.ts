@@ -31,6 +31,8 @@ export interface Spent {
   modelCalls: number;
   tokensIn: number;
   tokensOut: number;
+  /** As the endpoint told it; see `ModelUsage`. */
+  cost: number;
 }
 
 /** One question to the model. */
@@ -68,6 +70,7 @@ export async function ask(question: Question, spent: Spent): Promise<ModelAnswer
       );
       spent.tokensIn += answer.usage.tokensIn;
       spent.tokensOut += answer.usage.tokensOut;
+      spent.cost += answer.usage.cost ?? 0;
       const usable = tools === undefined ? { ...answer, toolCalls: [] } : answer;
       const why = unusable(
         usable,

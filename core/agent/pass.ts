@@ -42,7 +42,7 @@ export async function runPass(
 ): Promise<void> {
   const scope = await PassScope.open(deps, passId);
   const stop = new StopWatch(scope);
-  const spent: Spent = { modelCalls: 0, tokensIn: 0, tokensOut: 0 };
+  const spent: Spent = { modelCalls: 0, tokensIn: 0, tokensOut: 0, cost: 0 };
   try {
     await new Runner(scope, stop, options.signal, spent).run();
   } catch (error) {
@@ -110,7 +110,7 @@ class Runner {
       await storeAnswer(unit, scope, answer, spent);
       if (final) await endWithAnswer(unit, scope, answer.text);
     });
-    Object.assign(this.#spent, { modelCalls: 0, tokensIn: 0, tokensOut: 0 });
+    Object.assign(this.#spent, { modelCalls: 0, tokensIn: 0, tokensOut: 0, cost: 0 });
     await faultPoint('agent.answer_stored');
     return final;
   }

@@ -107,6 +107,7 @@ export async function addSpent(unit: Unit, { passId }: PassScope, spent: Spent):
       modelCalls: { increment: spent.modelCalls },
       tokensIn: { increment: spent.tokensIn },
       tokensOut: { increment: spent.tokensOut },
+      cost: { increment: spent.cost },
     },
   });
 }

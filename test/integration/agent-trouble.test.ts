@@ -3,6 +3,7 @@ import { MAX_MODEL_CALLS, PassHandedOver, PassLost, runPass } from '../../core/a
 import { armFault, disarmFaults } from '../../core/faults.ts';
 import { asId, type PassId, type SessionId } from '../../core/ids.ts';
 import { cancelOpen } from '../../core/tasks/complete.ts';
+import { taskDigest } from '../../core/tasks/digest.ts';
 import { sweepIdle } from '../../core/tasks/idle.ts';
 import { addNote, receiveMessage } from '../../core/tasks/messages.ts';
 import { setGoal } from '../../core/tasks/status.ts';
@@ -96,12 +97,12 @@ test('L2: a pass does not end in silence even when the report is empty', async (
   expect(pass.answer).toMatch(/I stopped after 40 model calls[^]*list_lxcs: 1 done/);
 });
 
-test('L4, J5: an unusable answer is tried again, and the model is told why; it leaves no trace in the conversation', async () => {
+test('L4, L9, J5: an unusable answer is tried again, and the model is told why; it counts, and leaves no trace in the conversation', async () => {
   bench = await agentBench(
     NOTHING,
-    { text: '' },
+    { text: '', cost: 0.25 },
     { text: "I'm sorry, but I can't assist with that." },
-    { text: 'All is well.' },
+    { text: 'All is well.', cost: 0.5 },
   );
   const { sessionId } = await bench.open('how are things?');
   expect(await bench.pass(sessionId)).toMatchObject({
@@ -109,7 +110,9 @@ test('L4, J5: an unusable answer is tried again, and the model is told why; it l
     answer: 'All is well.',
     modelCalls: 3,
     tokensIn: 300,
+    cost: 0.75,
   });
+  expect((await taskDigest(bench.database.read, asId<SessionId>(sessionId))).cost).toBe(0.75);
   expect(bench.model.requests[1]?.messages.at(-1)?.content).toContain(
     'could not be used: it was empty',
   );

@@ -28,12 +28,16 @@ export interface AskedRequest {
 
 /** What the scripted model does with one request. */
 export type Reply =
-  /** An answer in words, or tool calls, or both. `pauseMs` lies between the pieces of a streamed text. */
+  /**
+   * An answer in words, or tool calls, or both. `pauseMs` lies between the pieces of a streamed text; `cost` is told as some
+   * gateways do.
+   */
   | {
       text?: string;
       toolCalls?: Array<{ name: string; arguments: Record<string, unknown> | string; id?: string }>;
       finish?: string;
       pauseMs?: number;
+      cost?: number;
     }
   /** An HTTP error. */
   | { status: number; body?: unknown; headers?: Record<string, string> }
@@ -197,7 +201,12 @@ async function play(reply: Reply, request: AskedRequest, response: ServerRespons
     },
   }));
   const finish = reply.finish ?? (calls.length > 0 ? 'tool_calls' : 'stop');
-  const usage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+  const usage = {
+    prompt_tokens: 100,
+    completion_tokens: 10,
+    total_tokens: 110,
+    ...(reply.cost === undefined ? {} : { cost: reply.cost }),
+  };
   if (request.stream !== true) {
     const message = {
       role: 'assistant',

@@ -22,7 +22,12 @@ const choiceShape = z.object({
   message: partShape.nullish(),
   finish_reason: z.string().nullish(),
 });
-const usageShape = z.object({ prompt_tokens: z.number(), completion_tokens: z.number() });
+const usageShape = z.object({
+  prompt_tokens: z.number(),
+  completion_tokens: z.number(),
+  // Not of OpenAI's own: gateways such as OpenRouter tell it.
+  cost: z.number().nonnegative().nullish().catch(null),
+});
 const chunkShape = z.object({
   choices: z.array(choiceShape).nullish(),
   usage: usageShape.nullish().catch(null),
@@ -66,7 +71,13 @@ export class AnswerAssembler {
     const parsed = chunkShape.safeParse(raw);
     if (!parsed.success) throw new SyntaxError('The answer is not a chat completion.');
     const { choices, usage } = parsed.data;
-    if (usage) this.#usage = { tokensIn: usage.prompt_tokens, tokensOut: usage.completion_tokens };
+    if (usage) {
+      this.#usage = {
+        tokensIn: usage.prompt_tokens,
+        tokensOut: usage.completion_tokens,
+        ...(usage.cost == null ? {} : { cost: usage.cost }),
+      };
+    }
     const choice = choices?.[0];
     if (choice === undefined) return false;
     if (choice.finish_reason) this.#finishReason = choice.finish_reason;

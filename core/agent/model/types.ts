@@ -47,6 +47,8 @@ export interface ModelRequest {
 export interface ModelUsage {
   readonly tokensIn: number;
   readonly tokensOut: number;
+  /** What the endpoint says that it charged, in its own unit of money; left out where it says nothing. */
+  readonly cost?: number;
 }
 
 /** A whole answer. */
