@@ -167,7 +167,7 @@ export async function benchOn(parts: {
       );
     },
     async until(check) {
-      const value = await feed.waitFor(() => true, check, { timeoutMs: 20_000 });
+      const value = await feed.waitFor(() => true, check, { timeoutMs: 60_000 });
       if (value === undefined) throw new Error('it did not come to that');
       return value;
     },

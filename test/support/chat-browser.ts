@@ -8,7 +8,7 @@ import type { MatrixAccount } from '../../demo/services/matrix-accounts.ts';
 import { launchChromium } from '../../scripts/lib/chromium.ts';
 
 const LOAD_MS = 60_000;
-const WAIT_MS = 40_000;
+const WAIT_MS = 75_000;
 
 /** See the head of this file. */
 export class ChatBrowser implements AsyncDisposable {

@@ -297,7 +297,7 @@ export class Person {
   }
 
   /** Waits until `look` gives something; it is asked after each sync and each event. */
-  async until<T>(look: () => T | undefined, what: string, timeoutMs = 45_000): Promise<T> {
+  async until<T>(look: () => T | undefined, what: string, timeoutMs = 75_000): Promise<T> {
     const found = look();
     if (found !== undefined) return found;
     return new Promise<T>((resolve, reject) => {

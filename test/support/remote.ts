@@ -153,7 +153,7 @@ function libraries(program: string): string {
 export async function until(
   what: string,
   condition: () => boolean,
-  limitMs = 15_000,
+  limitMs = 45_000,
 ): Promise<void> {
   const deadline = Date.now() + limitMs;
   while (!condition()) {
