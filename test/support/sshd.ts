@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readlinkSync,
   readdirSync,
   rmSync,
   writeFileSync,
@@ -296,7 +297,11 @@ export function processesIn(dir: string): number[] {
     .filter(({ pid, state }) => {
       if (state === 'Z' || pid === process.pid) return false;
       try {
-        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(dir);
+        // What runs in a container that is played by a folder has no variable that names it.
+        return (
+          readFileSync(`/proc/${pid}/environ`, 'latin1').includes(dir) ||
+          readlinkSync(`/proc/${pid}/cwd`).startsWith(dir)
+        );
       } catch {
         return false;
       }
