@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { OpenAiChatModel } from '../../core/agent/model/client.ts';
 import { MAX_MODEL_CALLS, PassHandedOver, PassLost, runPass } from '../../core/agent/pass.ts';
 import { armFault, disarmFaults } from '../../core/faults.ts';
 import { asId, type PassId, type SessionId } from '../../core/ids.ts';
@@ -222,6 +223,24 @@ test('R11, C7: an answer that does not end is tried three times; the card says s
   ]);
   const session = await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } });
   expect(session.endedAt).toBeNull();
+});
+
+test('R11, T4: a model that hangs for one task blocks no other; given up after its silence, it is asked again', async () => {
+  bench = await agentBench(NOTHING);
+  const of = (word: string) => (request: AskedRequest) => words(request).includes(word);
+  bench.model.lane(of('the slow one'), { hang: true }, { text: 'There at last.' });
+  bench.model.lane(of('the quick one'), { text: 'Done.' });
+  const slow = await bench.open('the slow one');
+  const quick = await bench.open('the quick one');
+  const model = new OpenAiChatModel({
+    baseUrl: bench.model.baseUrl,
+    models: ['scripted'],
+    idleTimeoutMs: 3_000,
+  });
+  const hanging = bench.pass(slow.sessionId, { model });
+  await bench.model.request(1);
+  expect(await bench.pass(quick.sessionId)).toMatchObject({ state: 'done', answer: 'Done.' });
+  expect(await hanging).toMatchObject({ state: 'done', answer: 'There at last.', modelCalls: 2 });
 });
 
 test('R11: 429 with Retry-After is waited for as long as it says, then asked again', async () => {
