@@ -56,6 +56,8 @@ export class OperatorAtWork {
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       }
     })();
+    // Told by `stop`; until then it must not end the run.
+    this.#loop.catch(() => {});
   }
 
   async stop(): Promise<void> {

@@ -84,6 +84,7 @@ async function atRest(world: FaultWorld, operator: OperatorAtWork): Promise<void
   const { database, matrix } = world;
   let last = '';
   let since = performance.now();
+  let quietAt: string | undefined;
   await world.until('all work is at rest', REST_MS, async () => {
     const [row] = await database.read.$queryRaw<Array<{ busy: bigint; mark: string }>>`
       SELECT (SELECT count(*) FROM sessions WHERE ended_at IS NULL)
@@ -99,11 +100,15 @@ async function atRest(world: FaultWorld, operator: OperatorAtWork): Promise<void
     }
     if (performance.now() - since > STUCK_MS && (row?.busy ?? 1n) > 0n)
       throw new Error(`stuck: nothing has happened for ${STUCK_MS / 1000} s`);
-    if ((row?.busy ?? 1n) > 0n) return undefined;
-    if (matrix !== undefined && !((await heard(world, operator)) && (await drawn(world))))
-      return undefined;
-    // A process that is just being started may still find something.
-    return world.processes.every((one) => one.up) ? true : undefined;
+    const quiet =
+      row?.busy === 0n &&
+      (matrix === undefined || ((await heard(world, operator)) && (await drawn(world)))) &&
+      // A process that is just being started may still find something.
+      world.processes.every((one) => one.up);
+    // Looked at one after another: only if the next look finds all of it as it was, nothing came up in between.
+    const rest = quiet && quietAt === last;
+    quietAt = quiet ? last : undefined;
+    return rest ? true : undefined;
   });
 }
 

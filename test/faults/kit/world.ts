@@ -263,7 +263,7 @@ export class FaultWorld {
       one.start();
       void this.#keep(one);
     }
-    await this.until('Nomos is up', 90_000, async () =>
+    await this.until('Nomos is up', 150_000, async () =>
       this.processes.every((one) => one.up) ? true : undefined,
     );
     const { matrix } = this;
@@ -353,7 +353,7 @@ async function openMatrix(services: HurtServices, name: string): Promise<MatrixS
 
 /** Whether an error says that the database was away or went away, so that the work may be done again. */
 export function isAway(error: unknown): boolean {
-  return /terminat|connection|ECONN|closed|57P0|P1001|P1017|P2024|P2028|starting up|shutting down|recovery mode|Timed out|reach|socket|too many clients|accepting connections|start a transaction|Transaction API/i.test(
+  return /terminat|connection|ECONN|closed|57P0|P1001|P1017|P2024|P2028|starting up|shutting down|recovery mode|Timed out|reach|socket|too many clients|accepting connections|start a transaction|Transaction API|trying to connect/i.test(
     String(error),
   );
 }
