@@ -51,6 +51,7 @@ const STATUSES = {
   approval_not_shown: 409,
   task_archived: 409,
   task_busy: 409,
+  task_not_archived: 409,
   body_too_large: 413,
   media_type: 415,
   too_many_failures: 429,

@@ -5,7 +5,7 @@
 export const EVENT_TYPES = [
   // tasks
   'session.created', // refId: session
-  'session.changed', // refId: session; data: { what: 'status' | 'goal' | 'outcome' | 'paused' | 'archived' … }
+  'session.changed', // refId: session; data: { what: 'status' | 'goal' | 'outcome' | 'paused' | 'archived' | 'deleted' … }
   'session.ended', // refId: session; data: { outcome }
   'turn.created', // refId: turn
   'message.received', // refId: message; an operator's message or a note was stored

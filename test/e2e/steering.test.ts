@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { asId, type SessionId } from '../../core/ids.ts';
+import { deleteTask } from '../../core/tasks/delete.ts';
 import type { Person } from '../support/matrix.ts';
 import { NomosWorld } from '../support/nomos-world.ts';
 import type { AskedRequest } from '../support/scripted-model.ts';
@@ -173,7 +175,7 @@ test('A2: a tap with a skin tone counts, one from another person on a card that 
   expect(runs(file)).toBe(1);
 });
 
-test('T11: !archive leaves the room after saying so, and takes it out of the Space; the rows stay', async () => {
+test('T11: !archive leaves the room after saying so, and takes it out of the Space; the rows stay until it is deleted', async () => {
   world.model.lane(about('put this away later'), { text: 'Nothing to do.' });
   const { roomId, sessionId } = await world.ask(ann, 'put this away later');
   await world.done(sessionId);
@@ -200,6 +202,21 @@ test('T11: !archive leaves the room after saying so, and takes it out of the Spa
   });
   expect(session.archivedAt).not.toBeNull();
   expect(await world.database.read.message.count({ where: { sessionId } })).toBeGreaterThan(0);
+
+  await world.database.write(async (unit) =>
+    deleteTask(unit, { sessionId: asId<SessionId>(sessionId), by: ann.userId }),
+  );
+  // Whatever comes in makes the bot look after its rooms.
+  await ann.say(await world.lobby(ann), '!whoami');
+  await world.until('nothing of what was said is kept', async () => {
+    const { matrixRoom, matrixInbox, matrixOutbox } = world.database.read;
+    const kept = await Promise.all([
+      matrixRoom.count({ where: { roomId } }),
+      matrixInbox.count({ where: { roomId } }),
+      matrixOutbox.count({ where: { lane: `session:${sessionId}` } }),
+    ]);
+    return kept.every((count) => count === 0) ? true : undefined;
+  });
 });
 
 test('T1, T3: a task’s room that was upgraded is followed: what waits is shown there again and can be decided there', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId, type SessionId } from '../../core/ids.ts';
+import { archiveTask } from '../../core/tasks/archive.ts';
 import { completeTask } from '../../core/tasks/complete.ts';
 import { addNote } from '../../core/tasks/messages.ts';
 import { queuePass } from '../../core/tasks/turns.ts';
@@ -406,6 +407,33 @@ describe('changing a task', () => {
     ).toMatchObject({
       status: 404,
     });
+  });
+
+  it('H1, T11: an admin deletes a task that was archived, and nobody else any', async () => {
+    const task = await world.core.task('to be forgotten');
+    const path = `/api/v1/sessions/${task.sessionId}`;
+    expect(await world.call('DELETE', path, { token: worker })).toMatchObject({
+      status: 409,
+      body: { code: 'task_not_archived' },
+    });
+    await world.core.database.write(async (unit) =>
+      archiveTask(unit, { sessionId: task.sessionId, by: ann.userId }),
+    );
+    for (const [token, code] of [
+      [reader, 'scope_missing'],
+      [await world.token(['operate'], bob), 'role_missing'],
+    ] as const) {
+      expect(await world.call('DELETE', path, { token })).toMatchObject({
+        status: 403,
+        body: { code },
+      });
+    }
+    expect(await world.call('DELETE', path, { token: worker })).toMatchObject({
+      status: 200,
+      body: { result: 'deleted' },
+    });
+    expect(await world.get(path, reader)).toMatchObject({ status: 404 });
+    expect(await world.call('DELETE', path, { token: worker })).toMatchObject({ status: 404 });
   });
 
   it('Z7: nothing is half done when a task is not there or archived', async () => {

@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import { z } from 'zod';
 import type { SessionId } from '../../ids.ts';
+import { deleteTask } from '../../tasks/delete.ts';
 import { lockSession } from '../../tasks/lock.ts';
 import { receiveMessage } from '../../tasks/messages.ts';
 import { openTask } from '../../tasks/open.ts';
@@ -18,7 +19,7 @@ const MAX_TEXT = 32_000;
 const textBody = z.strictObject({ text: words(MAX_TEXT) });
 const emptyBody = z.strictObject({});
 
-/** What changes a task: start one, write to it, stop its work (H1). Each is the same verb as a message or tap in a room. */
+/** What changes a task: start one, write to it, stop its work, delete it (H1). Each is the same verb as a message or tap in a room. */
 export function sessionChangeRoutes(router: Router, deps: ApiDeps): void {
   const { database, operators } = deps;
 
@@ -76,5 +77,15 @@ export function sessionChangeRoutes(router: Router, deps: ApiDeps): void {
       { action: 'session.stop', subject: sessionId },
       async (unit) => requestStop(unit, { sessionId, by: actor.operator.userId }),
     );
+  });
+
+  // What cannot be brought back takes an admin.
+  router.delete('/api/v1/sessions/:id', needsScope('operate'), async (ctx) => {
+    const sessionId = readId<SessionId>(ctx.params['id'], 'task');
+    const actor = actorOf(ctx, operators, 'admin');
+    await act(database, actor, { action: 'session.delete', subject: sessionId }, async (unit) =>
+      deleteTask(unit, { sessionId, by: actor.operator.userId }),
+    );
+    ctx.body = { result: 'deleted' };
   });
 }
