@@ -19,11 +19,6 @@ export interface RoundReport {
   tookMs: number;
 }
 
-/** What a round is made of, if not by chance. */
-export interface RoundPlan {
-  tasks?: readonly StepKind[][];
-}
-
 /**
  * One round: some tasks are asked for and worked on, one to three faults are injected meanwhile, all work comes to rest, and
  * the audit looks at everything. Its seed gives the tasks, the faults and the operator's mind; when what happens is up to
