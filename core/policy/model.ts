@@ -144,3 +144,9 @@ export function shown(arg: Arg | string): string {
 
 /** No standard input at all. */
 export const NO_INPUT: Input = { from: 'none', texts: [], output: { kind: 'any' } };
+
+/** Words without the first that is no option. */
+export function withoutVerb(args: readonly Arg[]): readonly Arg[] {
+  const at = args.findIndex((arg) => !arg.value.startsWith('-'));
+  return args.filter((_, place) => place !== at);
+}

@@ -3,9 +3,9 @@ import { changes, destroys, isKnown, shown } from '../model.ts';
 import type { Call, Check, HoleKind } from '../model.ts';
 import { isDisk, isSystemRoot, isVital, overwriting } from '../paths.ts';
 
-import { best, given, operandsOf, targets } from './lenient.ts';
+import { best, given, operandsOf, sure, targets } from './lenient.ts';
 
-import { each, reads, readsFile } from './rules.ts';
+import { each, numbers, reads, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const rm: Check = (call) => {
@@ -133,7 +133,14 @@ export const files: Table = {
     'stat',
     reads(
       '-Lft -c: --dereference --file-system --format: --printf: --terse --cached: --help --version',
-      { anyOption: true, output: () => ({ kind: 'any' }) },
+      {
+        anyOption: true,
+        // Times, sizes and ids are whole numbers.
+        output: (call) =>
+          /^(-c ?|--format=)%[XYZsugahibBo]( [^\s\0-][^\s\0]*)*$/.test(sure(call))
+            ? numbers()
+            : { kind: 'any' },
+      },
     ),
   ),
   ...each(

@@ -5,16 +5,23 @@ import { assignmentFindings } from './assignments.ts';
 import type {
   ArithmeticExpression,
   ParameterExpansionPart,
+  ParsedScript,
   TestExpression,
   Word,
 } from './parse.ts';
 
 type Numeric = (name: string) => boolean;
 
-/** Arithmetic: numbers alone are harmless, and variables that can only be numbers. Names are evaluated again by Bash. */
+/** What can only be a whole number: variables by their names, and substitutions by what they run. */
+export interface Numbers {
+  variable: Numeric;
+  substitution: (script: ParsedScript) => boolean;
+}
+
+/** Arithmetic: numbers alone are harmless, and what can only be numbers. Names are evaluated again by Bash. */
 export function arithmeticFindings(
   expression: ArithmeticExpression | undefined,
-  numeric: Numeric,
+  numbers: Numbers,
   command: boolean,
 ): Finding[] {
   if (!expression) return command ? [] : [changes('arithmetic that could not be read')];
@@ -23,39 +30,47 @@ export function arithmeticFindings(
       const text = expression.value.trim();
       if (/^(0[xX])?[\da-fA-F]+$/.test(text) && /^\d/.test(text)) return [];
       const name = /^\$?\{?([A-Za-z_]\w*)\}?$/.exec(text)?.[1];
-      if (name !== undefined && numeric(name)) return [];
+      if (name !== undefined && numbers.variable(name)) return [];
       if (/^\$[#?$]$|^\$\{#\w+\}$/.test(text)) return [];
       return [changes(`arithmetic evaluates ${shown(text)}`)];
     }
     case 'ArithmeticGroup':
-      return arithmeticFindings(expression.expression, numeric, command);
+      return arithmeticFindings(expression.expression, numbers, command);
     case 'ArithmeticUnary':
-      if (/^(\+\+|--)$/.test(expression.operator)) return stored(expression.operand, numeric);
-      return arithmeticFindings(expression.operand, numeric, command);
+      if (/^(\+\+|--)$/.test(expression.operator)) return stored(expression.operand, numbers);
+      return arithmeticFindings(expression.operand, numbers, command);
     case 'ArithmeticBinary':
       if (/(?<![<>=!])=$/.test(expression.operator))
         return [
-          ...stored(expression.left, numeric),
-          ...arithmeticFindings(expression.right, numeric, command),
+          ...stored(expression.left, numbers),
+          ...arithmeticFindings(expression.right, numbers, command),
         ];
       return [
-        ...arithmeticFindings(expression.left, numeric, command),
-        ...arithmeticFindings(expression.right, numeric, command),
+        ...arithmeticFindings(expression.left, numbers, command),
+        ...arithmeticFindings(expression.right, numbers, command),
       ];
     case 'ArithmeticTernary':
       return [expression.test, expression.consequent, expression.alternate].flatMap((part) =>
-        arithmeticFindings(part, numeric, command),
+        arithmeticFindings(part, numbers, command),
       );
-    default:
-      return [changes('arithmetic evaluates a command')];
+    case 'ArithmeticCommandExpansion':
+      // Its command is looked at by itself; here only what it prints matters, which Bash evaluates.
+      return expression.script && numbers.substitution(expression.script)
+        ? []
+        : [changes('arithmetic evaluates a command')];
+    default: {
+      const never: never = expression;
+      throw new TypeError(`arithmetic ${JSON.stringify(never)}`);
+    }
   }
 }
 
 /** What speaks against storing a number into a variable: it must be a plain one that holds a number already. */
-function stored(target: ArithmeticExpression, numeric: Numeric): Finding[] {
+function stored(target: ArithmeticExpression, numbers: Numbers): Finding[] {
   const name =
     target.type === 'ArithmeticWord' ? /^[A-Za-z_]\w*$/.exec(target.value.trim())?.[0] : undefined;
-  if (name === undefined || !numeric(name)) return [changes('arithmetic changes a variable')];
+  if (name === undefined || !numbers.variable(name))
+    return [changes('arithmetic changes a variable')];
   return assignmentFindings(name);
 }
 

@@ -1,8 +1,7 @@
 /** Judging one simple command: which program it is, what its table says, and what it would run in turn (P3). */
-import { changes, HOLE, isKnown, literal, NO_INPUT, shown } from '../model.ts';
+import { changes, HOLE, isKnown, literal, NO_INPUT, shown, withoutVerb } from '../model.ts';
 import type { Arg, Call, Finding, Input, Shell } from '../model.ts';
 import { patternOf } from '../paths.ts';
-
 import { dangerIn, decodings } from './literals.ts';
 import { keysHandedTo } from './handed-keys.ts';
 import { MAX_PARSED_LENGTH } from './parse.ts';
@@ -25,12 +24,6 @@ const WRECKERS =
   );
 
 const isDestructive = (finding: Finding): boolean => finding.risk === 'destructive';
-
-/** Words without the first that is no option. */
-function withoutVerb(args: readonly Arg[]): readonly Arg[] {
-  const at = args.findIndex((arg) => !arg.value.startsWith('-'));
-  return args.filter((_, place) => place !== at);
-}
 
 /** The half of the walk that looks at commands. The other half, which looks at the tree, is the walk itself. */
 export abstract class Judge extends Scope implements Shell {
@@ -170,8 +163,13 @@ export abstract class Judge extends Scope implements Shell {
         ...this.suspectWords(rest),
       ];
     }
-    const trusted = path === name || SYSTEM_DIRECTORY.test(path);
-    const strange = trusted ? [] : [changes(`${shown(path)} is not in a system directory`)];
+    const strange =
+      path === name || SYSTEM_DIRECTORY.test(path)
+        ? []
+        : [
+            changes(`${shown(path)} is not in a system directory`),
+            ...this.suspect(this.written(path)),
+          ];
     const call: Call = { name, args: rest, input };
     const found = [...rule.check(call, this), ...this.shownEnvironment(call)];
     const searched = found.length > 0 && !found.some(isDestructive);

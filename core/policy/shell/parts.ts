@@ -39,7 +39,7 @@ export abstract class Parts extends Judge {
         for (const child of part.parts) this.part(child);
         return;
       case 'ArithmeticExpansion':
-        this.note(...arithmeticFindings(part.expression, (name) => this.numeric(name), false));
+        this.note(...arithmeticFindings(part.expression, this.numbers, false));
         return this.wordsBelow(part);
       case 'SimpleExpansion':
         return this.secretVariable(part.text.slice(1));

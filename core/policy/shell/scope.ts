@@ -1,6 +1,7 @@
 /** What a walk knows where it stands: variables, parameters, input, and how deep it is. */
 import { HOLE, isKnown } from '../model.ts';
 import type { Arg, Finding, HoleKind, Input } from '../model.ts';
+import type { Numbers } from './expressions.ts';
 import { staticOutput } from './literals.ts';
 import { outputOf } from './outputs.ts';
 import type { Registry } from './outputs.ts';
@@ -130,6 +131,15 @@ export class Scope implements Lookup {
     if (known.hole ? !numbers : known.texts.length === 0) return false;
     return known.texts.every((text) => /^-?\d{1,15}$/.test(text));
   }
+
+  /** What arithmetic may take for a number without looking. */
+  protected readonly numbers: Numbers = {
+    variable: (name) => this.numeric(name),
+    substitution: (script) => {
+      const { hole } = this.substitution(script);
+      return hole.kind === 'id' && hole.number === true;
+    },
+  };
 
   /** The texts that a variable may have at a place; none at all as well, unless it has certainly been set by then. */
   protected choices(name: string, at: number): string[] {

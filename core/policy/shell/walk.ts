@@ -113,7 +113,7 @@ class Walk extends Stores {
         for (const word of wordsOfTest(node.expression)) this.word(word);
         return;
       case 'ArithmeticCommand':
-        this.note(...arithmeticFindings(node.expression, (name) => this.numeric(name), true));
+        this.note(...arithmeticFindings(node.expression, this.numbers, true));
         return this.wordsBelow(node);
       default:
         return this.neverReading(node);
@@ -135,7 +135,7 @@ class Walk extends Stores {
         if (!countsUpAndDown(node, this.texts))
           this.note(changes('computes with variables in a loop that may never end'));
         for (const inner of [node.initialize, node.test, node.update]) {
-          if (inner) this.note(...arithmeticFindings(inner, (name) => this.numeric(name), true));
+          if (inner) this.note(...arithmeticFindings(inner, this.numbers, true));
           if (inner) this.wordsBelow({ ...inner, type: 'ArithmeticGroup', expression: inner });
         }
         return this.node(node.body);
