@@ -2,9 +2,9 @@
 import { changes, destroys, shown } from '../model.ts';
 import type { Call, Check, Finding } from '../model.ts';
 import { sendsNames } from './hosts.ts';
-import { best, given } from './lenient.ts';
+import { best, given, operandsOf, sure, targets } from './lenient.ts';
 import { has, readOptions } from './options.ts';
-import { each, ids, mutates, problems, reads } from './rules.ts';
+import { each, ids, mutates, numbers, problems, reads } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const getent: Check = (call) => {
@@ -59,7 +59,7 @@ export const accounts: Table = {
     'id',
     reads('-aGgnruzZ --context --group --groups --name --real --user --zero --help --version', {
       anyOption: true,
-      output: ids,
+      output: (call) => (/^-[ug]( \w[\w.-]*)?$/.test(sure(call)) ? numbers() : ids()),
     }),
   ),
   ...each('groups users finger', reads('-lsmp --help --version')),
@@ -79,10 +79,17 @@ export const accounts: Table = {
     check: (call) => [...rootLocked(call), changes(`${call.name} changes an account`)],
   }),
   ...each(
-    'useradd adduser groupadd groupmod groupdel gpasswd chpasswd chfn visudo-edit newusers pwconv',
+    'useradd adduser groupadd groupmod gpasswd chpasswd chfn visudo-edit newusers pwconv',
     mutates('changes accounts'),
   ),
   gpasswd: mutates('changes accounts'),
+  ...each('groupdel delgroup', {
+    check: (call) => [
+      operandsOf(call).some((arg) => /^(sudo|wheel|root|admin|ssh\w*)$/.test(best(arg)))
+        ? destroys(`${call.name} locks the administrators out: ${targets(call)}`)
+        : changes('changes accounts'),
+    ],
+  }),
   vipw: {
     check: (call) => [
       given(call, 's', 'shadow')

@@ -3,7 +3,7 @@ import { changes } from '../model.ts';
 import type { Check } from '../model.ts';
 import { sendsNames } from './hosts.ts';
 import { sure } from './lenient.ts';
-import { valuesOf } from './options.ts';
+import { has, valuesOf } from './options.ts';
 import { dangerFindings, each, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
 
@@ -38,6 +38,11 @@ const etcdctl = verbs({
     member: verbs({ read: { list: reads('-w: --write-out:') } }),
     endpoint: verbs({ read: { 'health status hashkv': reads('-w: --cluster --write-out:') } }),
     alarm: verbs({ read: { list: reads('') } }),
+    // Values may be secrets: a cluster keeps its own there. Names are none.
+    get: reads('-w: --prefix --keys-only --count-only --from-key --limit: --write-out:', {
+      also: (read) =>
+        has(read, '--keys-only', '--count-only') ? [] : [changes('etcdctl shows values')],
+    }),
     version: reads(''),
   },
   danger: [

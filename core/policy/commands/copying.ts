@@ -13,7 +13,8 @@ import type { Table } from './rules.ts';
 const KEY_STORES = /(^|\/)\.(ssh|gnupg)\/?$|^\/etc\/(ssl\/private|pve\/priv|wireguard)\/?$/;
 
 /** Programs that write where their last operand says: onto a disk that destroys; reading a key to copy it gives it away. */
-const copies: Check = (call, shell) => {
+/** Programs that copy: what they overwrite and what they give away. */
+export const copies: Check = (call, shell) => {
   const operands = operandsOf(call);
   const to = operands.at(-1);
   if (to)
@@ -127,7 +128,7 @@ const tar: Check = (call, shell) => {
 };
 
 export const copying: Table = {
-  ...each('cp mv install ln scp sftp pv ddrescue zip cpio openssl-enc socat telnet ftp lftp tftp', {
+  ...each('cp mv install ln scp sftp pv ddrescue zip openssl-enc socat telnet ftp lftp tftp', {
     check: copies,
   }),
   rsync: { check: rsync },

@@ -5,7 +5,7 @@ import { sendsNames } from './hosts.ts';
 import { best, given, sure } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
-import { each, problems, reads } from './rules.ts';
+import { each, problems, reads, readsFile } from './rules.ts';
 import { sqlFindings } from './sqltext.ts';
 import type { Table } from './rules.ts';
 
@@ -206,13 +206,16 @@ export const databases: Table = {
   ),
   pg_controldata: { check: (call) => problems('pg_controldata', readOptions(call.args, '-D: -V')) },
   pg_restore: {
-    check: (call) => [
-      given(call, 'c', 'clean') && given(call, 'd', 'dbname')
-        ? destroys('pg_restore --clean drops what is there')
-        : given(call, 'l', 'list') && !given(call, 'dfc')
-          ? changes('pg_restore reads a dump')
+    check: (call, shell) => {
+      const read = readOptions(call.args, '-lv -F: -n: -t: --list --format: --schema: --table:');
+      if (read.problems.length === 0 && has(read, '-l', '--list'))
+        return read.operands.flatMap((file) => readsFile(file, shell));
+      return [
+        given(call, 'c', 'clean') && given(call, 'd', 'dbname')
+          ? destroys('pg_restore --clean drops what is there')
           : changes('pg_restore fills a database'),
-    ],
+      ];
+    },
   },
   pg_resetwal: admin(undefined, 'throws away the write-ahead log'),
 };

@@ -64,7 +64,9 @@ const hdparm: Check = (call) => {
 const nvme = verbs({
   read: {
     'list list-subsys id-ctrl id-ns list-ns list-ctrl smart-log error-log fw-log get-feature show-regs version help self-test-log':
-      reads('-n: -o: -vH --namespace-id: --output-format: --verbose --human-readable'),
+      reads(
+        '-n: -o: -e: -f: -s: -vH --namespace-id: --log-entries: --feature-id: --sel: --output-format: --verbose --human-readable',
+      ),
   },
   danger: [
     [
@@ -188,7 +190,11 @@ export const disks: Table = {
   ...each(
     'e2fsck fsck fsck.ext4 fsck.xfs xfs_growfs fstrim partprobe vgcreate lvcreate lvchange vgchange vgimport vgexport lvconvert lvrename vgrename pvresize pvmove pvchange',
     {
-      check: (call) => [changes(`${call.name} changes a file system or volume: ${targets(call)}`)],
+      check: (call) => [
+        call.name === 'lvconvert' && given(call, '', 'merge', 'mergesnapshot')
+          ? destroys(`lvconvert throws away what came after the snapshot: ${targets(call)}`)
+          : changes(`${call.name} changes a file system or volume: ${targets(call)}`),
+      ],
     },
   ),
   xfs_repair: {
@@ -214,6 +220,17 @@ export const disks: Table = {
       return line.problems.length === 0 && has(line, '-r') && has(line, '-c') && asks
         ? []
         : [destroys('xfs_db edits a file system directly')];
+    },
+  },
+  xfs_quota: {
+    check: (call) => {
+      const line = readOptions(call.args, '-xV -c: -D:@ -P:@');
+      const asks = valuesOf(line, '-c').every((text) =>
+        /^(df|free|print|report|state|quota)( -[a-eg-zA-Z]+)*( [\w/][\w./-]*)*$/.test(text.value),
+      );
+      return line.problems.length === 0 && has(line, '-c') && asks
+        ? []
+        : [changes('xfs_quota sets quotas')];
     },
   },
   losetup: reads('-alJnr -O: --all --list --json --noheadings --raw --output: --associated: -j:', {

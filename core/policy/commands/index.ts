@@ -34,6 +34,7 @@ import { shells } from './shells.ts';
 import { stores } from './stores.ts';
 import { system } from './system.ts';
 import { text } from './text.ts';
+import { tools } from './tools.ts';
 import { users } from './users.ts';
 import { volumes } from './volumes.ts';
 import { wrappers } from './wrappers.ts';
@@ -72,6 +73,7 @@ const tables = [
   stores,
   system,
   text,
+  tools,
   users,
   volumes,
   wrappers,

@@ -53,6 +53,7 @@ export const keys: Table = {
     check: (call) => {
       const text = call.args.map(best).join(' ');
       if (/--export-secret/.test(text)) return [destroys(`${call.name} gives away private keys`)];
+      if (/--delete-secret/.test(text)) return [destroys(`${call.name} deletes private keys`)];
       // Even a listing makes the directory of keys where there is none, and checks the trust in them anew.
       return sure(call) === '--version' ? [] : [changes(`${call.name} uses or changes keys`)];
     },

@@ -120,7 +120,11 @@ const kubectl = verbs({
   also: kubeconfig,
   read: {
     get: GETS,
-    'describe top api-resources api-versions events': kubeReads(),
+    'describe top api-versions events': kubeReads(),
+    'api-resources': reads(
+      `${GLOBALS} -o: --output: --namespaced? --verbs: --api-group: --sort-by: --no-headers --categories:`,
+      { operands: 'none' },
+    ),
     logs: LOGS,
     exec: {
       check: (call, shell) =>
@@ -167,7 +171,13 @@ const kubectl = verbs({
     diff: reads(`${GLOBALS} -f: -k: -R --filename: --recursive --server-side`, {
       operands: 'none',
     }),
-    wait: reads(`${GLOBALS} --for: --timeout: -l: --all -A -f:`),
+    wait: reads(`${GLOBALS} --for: --timeout: -l: --all -A -f:`, {
+      // Below zero it waits for a week.
+      also: (read) =>
+        valuesOf(read, '--timeout').every((limit) => /^\d{1,4}[sm]?$/.test(limit.value))
+          ? []
+          : [endless('kubectl wait waits for long')],
+    }),
     'apply create delete': DRY,
     '': reads('--help'),
   },

@@ -32,7 +32,10 @@ const virsh = verbs({
       .map((uri) => changes(`virsh connects through ${shown(uri)}, which may run a program`)),
   globals: '-qr -c: --connect: --quiet --readonly',
   read: {
-    'list dominfo domstate domstats domblklist domblkinfo domblkstat domiflist domifaddr domifstat dommemstat vcpuinfo vcpucount nodeinfo nodememstats nodecpustats net-list net-info net-dhcp-leases pool-list pool-info vol-list vol-info vol-path version uri hostname capabilities snapshot-list snapshot-info iface-list nwfilter-list domuuid domid domname dominterfaces dumpxml net-dumpxml pool-dumpxml vol-dumpxml sysinfo freecell':
+    domstats: reads(
+      '--state --cpu-total --balloon --vcpu --interface --block --perf --raw --nowait --list-active --list-inactive --list-running',
+    ),
+    'list dominfo domstate domblklist domblkinfo domblkstat domiflist domifaddr domifstat dommemstat vcpuinfo vcpucount nodeinfo nodememstats nodecpustats net-list net-info net-dhcp-leases pool-list pool-info vol-list vol-info vol-path version uri hostname capabilities snapshot-list snapshot-info iface-list nwfilter-list domuuid domid domname dominterfaces dumpxml net-dumpxml pool-dumpxml vol-dumpxml sysinfo freecell':
       reads(
         '--all --inactive --name --title --uuid --details --type: --domain: --pool: --source: --full --live --config --table --state-running',
       ),
@@ -48,7 +51,7 @@ const virsh = verbs({
 const lxcTool = (read: string): { check: Check } => reads(read);
 
 const TERRAFORM_ASKS =
-  /^(version|-version|-v|--version|state list( [\w.[\]"-]+)*|workspace (list|show)|fmt (-check|-diff -check|-check -diff)( -recursive)?( [\w./][\w./-]*)?)$/;
+  /^(version|-version|-v|--version|state list( [\w.[\]"-]+)*|workspace (list|show)|output( -no-color)?|fmt (-check|-diff -check|-check -diff)( -recursive)?( [\w./][\w./-]*)?)$/;
 
 export const machines: Table = {
   ...each('lxc incus', lxc),

@@ -1,12 +1,14 @@
 /** Smaller programs, each with the few calls of it that only read. */
 import { changes, endless, shown } from '../model.ts';
 import type { Call, Check } from '../model.ts';
+import { sendsNames } from './hosts.ts';
 import { best } from './lenient.ts';
-import { dangerFindings, each, reads, wrecks } from './rules.ts';
+import { has, readOptions, valuesOf } from './options.ts';
+import { dangerFindings, each, problems, reads, wrecks } from './rules.ts';
 import type { Table } from './rules.ts';
 
-/** Only calls whose words, joined by blanks and wholly known, match. */
-const onlyIf = (
+/** Only calls whose words, joined by blanks and wholly known, match; `danger` is looked for in what does not. */
+export const onlyIf = (
   pattern: RegExp,
   danger: readonly (readonly [RegExp, string])[] = [],
 ): { check: Check } => ({
@@ -57,7 +59,12 @@ export const more: Table = {
   'corosync-cfgtool': onlyIf(/^-[sn]$/),
   ...each('crm_mon', onlyIf(/^-1[rAf]*$|^-[rAf]*1$/)),
   ...each('crm pcs', onlyIf(/^(status|config show|resource status|cluster status)$/)),
-  drbdadm: onlyIf(/^(status|dump|cstate|dstate|role)( [\w-]+)?$/),
+  drbdadm: onlyIf(/^(status|dump|cstate|dstate|role)( [\w-]+)?$/, [
+    [
+      /(^| )(invalidate(-remote)?|wipe-md|create-md|primary .*--force|connect .*--discard-my-data)( |$)|--overwrite-data-of-peer/,
+      'throws away what a disk holds',
+    ],
+  ]),
   nfsstat: onlyIf(/^(-[scmnr234]+ ?)*$/),
   nfsiostat: onlyIf(/^\d+ \d+$|^$/),
   showmount: onlyIf(/^-[ead]+( [\w.:-]+)?$/),
@@ -109,9 +116,12 @@ export const more: Table = {
     /^(-u|-b|-a|--upgradeable|--brief|--allversions|\w[\w.+-]*)?( \w[\w.+-]*)*$/,
   ),
   pg_config: onlyIf(/^(--\w+)*$/),
-  gh: onlyIf(/^(auth status|(pr|issue|run|release|repo) (list|view|status)( [\w./#]+)*)$/, GONE),
+  gh: onlyIf(
+    /^(auth status|(pr|issue|run|release|repo) (list|view|status)( [\w./#]+| (-L|--limit|-R|--repo|-s|--state|-l|--label|-a|--author) [\w./-]+)*)$/,
+    GONE,
+  ),
   rclone: onlyIf(
-    /^(version|listremotes|(ls|lsd|lsl|lsf|size|about|check) [\w/][\w:./-]*( [\w/][\w:./-]*)?)$/,
+    /^(version|listremotes|(ls|lsd|lsl|lsf|size|about|check)( (--max-depth|--min-age|--max-age|--min-size|--max-size) \w+| --(json|human-readable|one-way|size-only|recursive|fast-list)| -R)*( [\w/][\w:./-]*){1,2}( (--max-depth|--min-age|--max-age|--min-size|--max-size) \w+| --(json|human-readable|one-way|size-only|recursive|fast-list)| -R)*)$/,
     [
       [
         /(^| )(purge|delete|sync|cleanup|rmdirs)( |$)(?!.*(-n|--dry-run)( |$))/,
@@ -157,7 +167,17 @@ export const more: Table = {
       '(?=.*(^| )-(s[nTSUV]|p))',
     ),
   ),
-  mosquitto_sub: { check: () => [endless('mosquitto_sub waits for messages')] },
+  mosquitto_sub: {
+    check: (call) => {
+      const read = readOptions(
+        call.args,
+        '-vqNR -h: -p: -t: -u: -P: -C:# -W:# -F: -V: --cafile: --retained-only',
+      );
+      return has(read, '-W') && read.operands.length === 0
+        ? [...problems(call.name, read), ...sendsNames(call.name, valuesOf(read, '-h', '-t'))]
+        : [endless('mosquitto_sub waits for messages')];
+    },
+  },
   snmpget: onlyIf(/^(-v ?2c|-v ?1) -c \w+ [\w.:-]+( [\w.:-]+)+$/),
   snmpwalk: onlyIf(/^(-v ?2c|-v ?1) -c \w+ [\w.:-]+( [\w.:-]+)*$/),
   ...each('hcloud argocd mc', cloud),
@@ -185,7 +205,7 @@ export const more: Table = {
   ...each(
     'aws',
     onlyIf(
-      /^(--version|sts get-caller-identity|s3 ls( s3:\/\/[\w./-]+)?|ec2 describe-(instances|volumes|regions|security-groups))$/,
+      /^(--version|sts get-caller-identity|s3 ls( s3:\/\/[\w./-]+)?|(ec2|rds|elbv2|eks|efs|autoscaling|cloudwatch|route53) (describe|list)-(?!.*(attribute|password|secret|credential|template))[a-z-]+( --(query|output|region|max-items|filters|instance-ids|no-cli-pager)( (?!file|http)[\w.,:=*|[\]{}()?@`'"-]+)*)*)$/,
       [
         [/(^| )s3 (rb( |$)|rm .*--recursive|sync .*--delete)/, 'deletes what is stored'],
         [/(^| )(terminate-instances|delete-[a-z0-9-]+)( |$)/, 'deletes what runs or is stored'],

@@ -47,6 +47,8 @@ export interface Reading {
   stopAtOperand?: boolean;
   /** No option of the program can do harm, so a word that may be an unknown option is an operand. Default false. */
   anyOptionHarmless?: boolean;
+  /** Every version of the program takes the word behind an option with a value for that value, whatever it begins with. Default false. */
+  anyValue?: boolean;
 }
 
 const specs = new Map<string, Spec>();
@@ -121,11 +123,11 @@ function option(
 ): number {
   const word = arg.value;
   const single = spec.single.get(word.slice(1).split('=')[0] as string);
-  if (single) return named(arg, word.split('=')[0] as string, single, next, result);
+  if (single) return named(arg, word.split('=')[0] as string, single, next, reading, result);
   if (word.startsWith('--')) {
     const name = word.slice(2).split('=')[0] as string;
     const found = spec.long.get(name);
-    if (found) return named(arg, `--${name}`, found, next, result);
+    if (found) return named(arg, `--${name}`, found, next, reading, result);
     if (name.includes(HOLE) && reading.anyOptionHarmless) return 0;
     result.problems.push(`option --${shown(name)} is not known to be harmless`);
     return 0;
@@ -139,6 +141,7 @@ function named(
   name: string,
   spec: OptionSpec,
   next: Arg | undefined,
+  reading: Reading,
   result: Options,
 ): number {
   const equals = arg.value.indexOf('=');
@@ -151,7 +154,7 @@ function named(
     result.options.push({ name, value: undefined, reads: false });
     return 0;
   }
-  return separate(name, spec, next, result);
+  return separate(name, spec, next, reading, result);
 }
 
 function bundle(
@@ -180,18 +183,25 @@ function bundle(
       add(`-${letter}`, found, rest === '' ? undefined : { ...arg, value: rest }, result);
       return 0;
     }
-    return separate(`-${letter}`, found, next, result);
+    return separate(`-${letter}`, found, next, reading, result);
   }
   return 0;
 }
 
 /** A value in a word of its own. Another program version may take no value there, so it must not look like an option. */
-function separate(name: string, spec: OptionSpec, next: Arg | undefined, result: Options): number {
+function separate(
+  name: string,
+  spec: OptionSpec,
+  next: Arg | undefined,
+  reading: Reading,
+  result: Options,
+): number {
   if (!next) {
     result.problems.push(`option ${name} has no value`);
     return 0;
   }
-  if (next.value.startsWith('-') && next.value !== '-' && !/^-[\d.]+[a-zA-Z]*$/.test(next.value)) {
+  const dashed = next.value.startsWith('-') && next.value !== '-' && !reading.anyValue;
+  if (dashed && !/^-[\d.]+[a-zA-Z]*$/.test(next.value)) {
     result.problems.push(`the value of ${name} looks like an option: ${shown(next)}`);
     return 0;
   }

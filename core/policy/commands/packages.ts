@@ -191,7 +191,8 @@ export const packages: Table = {
   pacman: watched({ check: pacman, inert: true }),
   brew: verbs({
     read: {
-      'list info search outdated deps leaves config --version': SHOW,
+      list: reads('-1lrt --versions --formula --cask --pinned --multiple --full-name'),
+      'info search outdated deps leaves config --version': SHOW,
       services: onlyVerb(/^(list|info( \S+)?)?$/, '--json', 'changes services'),
     },
     inert: true,

@@ -113,7 +113,7 @@ export const processes: Table = {
     }),
   ),
   sar: reads(
-    '-AbBdDhHqrRSuvwWyz -n: -P: -I: -m: -i: -s: -e: -f:@ -F -p --human --pretty --iface: --dev:',
+    '-AbBdDhHqrRSuvwWyz -# -n: -P: -I: -m: -i: -s: -e: -f:@ -F -p --human --pretty --iface: --dev:',
     { also: counted },
   ),
   iotop: reads('-baoqPtk -n: -d: -p: -u: --batch --only --iter: --delay: --quiet --accumulated', {

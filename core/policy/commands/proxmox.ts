@@ -8,7 +8,7 @@ import { each, ids, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const OUT = reads(
-  '=full =verbose =verbose: =current =current: =snapshot: =output-format: =human-readable: =noborder =noheader =quiet =enabled =enabled: --full? --verbose? --current? --snapshot: --output-format: --human-readable: --noborder --noheader --quiet --enabled? --content: --storage: --vmid: --target: --node: --type: --start: --limit: --errors --source: --since: --until: --vmid:',
+  '=full =verbose =verbose: =current =current: =snapshot: =output-format: =human-readable: =noborder =noheader =quiet =enabled =enabled: =pretty --pretty? --current? --full? --verbose? --current? --snapshot: --output-format: --human-readable: --noborder --noheader --quiet --enabled? --content: --storage: --vmid: --target: --node: --type: --start: --limit: --errors --source: --since: --until: --vmid:',
 );
 
 const PCT =

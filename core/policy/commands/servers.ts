@@ -29,12 +29,25 @@ const brokers = (pattern: RegExp, what: string): { check: Check } => ({
       : onlyIf(pattern, what).check(call, shell),
 });
 
+/** Stores of settings and secrets, and what runs beside them. */
+const keeping = (pattern: RegExp): { check: Check } => ({
+  check: (call, shell) =>
+    /^(kv delete -recurse|kv (metadata delete|destroy)|secrets disable|(volume|namespace) (delete|deregister)|(operator raft )?snapshot restore|lease revoke -prefix)( |$)/.test(
+      text(call),
+    )
+      ? [destroys(`${call.name} ${shown(text(call))} deletes what it keeps`)]
+      : onlyIf(pattern, 'is not known to only read').check(call, shell),
+});
+
 export const servers: Table = {
-  nginx: onlyIf(/^((-q )?-[tT]( -q)?|-v|-V|-h)$/, 'starts or signals the server'),
+  nginx: onlyIf(
+    /^((-q )?-[tT]( -q)?( -c \/etc\/nginx\/nginx\.conf)?|-v|-V|-h)$/,
+    'starts or signals the server',
+  ),
   ...each(
     'apachectl apache2ctl',
     onlyIf(
-      /^(configtest|-t|-S|-M|-V|-v|-l|-L|status|fullstatus|-t -D (DUMP_VHOSTS|DUMP_MODULES))$/,
+      /^(configtest|-t|-S|-M|-V|-v|-l|-L|status|fullstatus|(-t )?-D (DUMP_VHOSTS|DUMP_MODULES|DUMP_INCLUDES|DUMP_RUN_CFG))$/,
       'controls the server',
     ),
   ),
@@ -60,7 +73,7 @@ export const servers: Table = {
   doveconf: onlyIf(/^(-n|-a)?$/, 'shows passwords'),
   doveadm: onlyIf(/^(who|proxy list|service status|log find)$/, 'changes mail'),
   ...each(
-    'php-fpm php-fpm8.2 php-fpm8.1 php-fpm8.3',
+    'php-fpm php-fpm7.4 php-fpm8.0 php-fpm8.1 php-fpm8.2 php-fpm8.3 php-fpm8.4 php-fpm8.5',
     onlyIf(/^(-t|-tt|-v|-m|-i)$/, 'starts the server'),
   ),
   logrotate: onlyIf(
@@ -68,11 +81,11 @@ export const servers: Table = {
     'rotates logs',
   ),
   promtool: onlyIf(
-    /^check (config|rules|metrics|healthy|ready)( [\w./*-]+)*$/,
+    /^(check (config|rules|metrics|healthy|ready)( [\w./*-]+)*|query (instant|labels|series) (?!.* -)https?:\/\/[\w.:-]+\/? [\w {}=~"'.<>()*/-]+)$/,
     'is not known to only read',
   ),
   amtool: onlyIf(
-    /^((alert|silence)( query)?|check-config [\w./-]+|config show)$/,
+    /^((alert|silence)( query)?( --alertmanager\.url=https?:\/\/[\w.:-]+\/?)?|check-config [\w./-]+|config show)$/,
     'changes alerts',
   ),
   rabbitmqctl: brokers(
@@ -84,9 +97,8 @@ export const servers: Table = {
   pihole: onlyIf(/^(status|-v|version|-c -j|-q .*|query .*)$/, 'changes the filter'),
   ...each(
     'vault consul nomad',
-    onlyIf(
-      /^(version|--version|status|members|operator raft list-peers|node status|job status( [\w-]+)?|server members)$/,
-      'is not known to only read',
+    keeping(
+      /^(version|--version|status|members|operator raft list-peers|(secrets|auth|policy|audit) list|catalog (nodes|services|datacenters)|(node|job|alloc|volume) status( \w[\w-]*)?|(deployment|eval) list|server members)$/,
     ),
   ),
   ...each('gcc g++ cc clang rustc javac ffmpeg ffprobe git-lfs hugo dotnet swift', version),

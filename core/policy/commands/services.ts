@@ -130,10 +130,11 @@ export const services: Table = {
   'systemd-analyze': verbs({
     globals:
       '--user --system --no-pager --order --require --man: --from-pattern: --to-pattern: --fuzz: --json:',
+    // `verify` and an offline look at units start a manager, which notes when units were last loaded.
     read: {
-      'time blame critical-chain plot dot dump unit-paths exit-status capability syscall-filter calendar timestamp timespan security verify cat-config unit-files fdstore':
+      'time blame critical-chain plot dot dump unit-paths exit-status capability syscall-filter calendar timestamp timespan security cat-config unit-files fdstore':
         reads(
-          '--user --system --no-pager --iterations: --base-time: --fuzz: --threshold: --offline: --json: --man: --recursive-errors: --order --require --from-pattern: --to-pattern:',
+          '--user --system --no-pager --iterations: --base-time: --fuzz: --threshold: --json: --man: --recursive-errors: --order --require --from-pattern: --to-pattern:',
         ),
       '': reads(''),
     },

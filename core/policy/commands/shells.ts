@@ -4,7 +4,7 @@ import type { Arg, Call, Check, Finding, Shell } from '../model.ts';
 import { secrecyOf } from '../secrets.ts';
 import { sure } from './lenient.ts';
 import { readOptions, valuesOf } from './options.ts';
-import { each, readsFile } from './rules.ts';
+import { dangerFindings, each, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 /** Flags of a shell that change nothing about what its script may do. */
@@ -172,13 +172,15 @@ const later =
   (call, shell) =>
     /^(alias|trap|complete|bind|enable)$/.test(call.name) && /^(-p)?$/.test(sure(call))
       ? []
-      : [
-          changes(`${call.name} ${why}`),
-          ...shell.suspect([
-            ...call.args.map((arg) => arg.value.replace(/^[\w-]+=/, '')),
-            ...call.input.texts,
-          ]),
-        ];
+      : call.name === 'at' && /^-l( -q \w)?$/.test(sure(call))
+        ? []
+        : [
+            changes(`${call.name} ${why}`),
+            ...shell.suspect([
+              ...call.args.map((arg) => arg.value.replace(/^[\w-]+=/, '')),
+              ...call.input.texts,
+            ]),
+          ];
 
 /** Files of the system that hold nothing but names and versions as assignments. */
 const FACTS = /^\/(etc\/(os|lsb)-release|usr\/lib\/os-release)$/;
@@ -217,8 +219,19 @@ export const shells: Table = {
   ...each('vi vim nvim view ex ed emacs nano pico micro helix hx', {
     check: later('is an editor that can write and run commands'),
   }),
+  ansible: {
+    check: (call, shell) => [
+      ...dangerFindings(call, [
+        [
+          /(-m|--module-name)[ =]?\S*\b(file|lvol|lvg|zfs|zpool|docker_volume|postgresql_db|mysql_db|k8s|proxmox|virt|filesystem|parted)\b.*\bstate=(absent|undefined)\b/,
+          'deletes on other machines',
+        ],
+      ]),
+      ...later('runs commands on other machines')(call, shell),
+    ],
+  },
   ...each(
-    'ansible ansible-playbook salt salt-call puppet chef-client pyinfra fab parallel pssh pdsh clush dsh',
+    'ansible-playbook salt salt-call puppet chef-client pyinfra fab parallel pssh pdsh clush dsh',
     { check: later('runs commands on other machines') },
   ),
 };

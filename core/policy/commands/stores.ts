@@ -97,7 +97,7 @@ export const stores: Table = {
         },
         SQL_WORDS,
       ),
-      ...(call.name === 'influx' && sure(call) === 'ping'
+      ...(call.name === 'influx' && /^(ping|version|(bucket|org) list)$/.test(sure(call))
         ? []
         : [changes(`${call.name} runs a query`)]),
     ],

@@ -10,6 +10,8 @@ const date: Check = (call, shell) => {
   const read = readOptions(
     call.args,
     '-uR -I? -d: -r: -f:@ --utc --universal --iso-8601? --rfc-email --rfc-3339: --date: --reference: --file:@ --debug --resolution --version --help',
+    // `date -d '-7 days'` takes that for its value everywhere.
+    { anyValue: true },
   );
   const sets = read.operands.filter(
     (arg) => !arg.value.startsWith('+') || (arg.splits && arg.holes.some(isOpen)),

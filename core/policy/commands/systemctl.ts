@@ -9,10 +9,13 @@ const SYSTEMCTL_OPTIONS =
   '-alqr -n: -o: -t: -p: -P: -M: --all --full --no-pager --quiet --lines: --output: --type: --state: --property: --value --user --system --plain --no-legend --legend: --reverse --after --before --with-dependencies --recursive --show-types --failed --timestamp: --machine: --version --help --no-ask-password';
 
 const systemctlReads: Rule = reads(SYSTEMCTL_OPTIONS, {
-  also: (read) =>
-    valuesOf(read, '-p', '--property').some((value) => /(^|,)(Environment|\0)/.test(value.value))
+  also: (read) => [
+    ...(valuesOf(read, '-p', '-P', '--property').some((value) =>
+      /(^|,)(Environment|\0)/.test(value.value),
+    )
       ? [changes('shows the environment of a service, which may hold passwords')]
-      : [],
+      : []),
+  ],
 });
 
 const SYSTEMCTL_VERBS = new Set(

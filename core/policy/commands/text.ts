@@ -108,7 +108,7 @@ export const text: Table = {
   ...each(
     'fold fmt pr',
     reads(
-      '-bcdsutifmJnlTae -w: -h: -g: -p: --bytes --spaces --width: --tabs: --initial --all --first-only --help --version',
+      '-bcdsutifmJnlTae -# -w: -h: -g: -p: --bytes --spaces --width: --tabs: --initial --all --first-only --help --version',
       { operands: 'files' },
     ),
   ),
@@ -201,9 +201,10 @@ export const text: Table = {
   printf: { check: printf },
   tee: { check: tee },
   basename: reads('-az -s: --multiple --suffix: --zero --help --version', {
+    anyOption: true,
     output: () => ({ kind: 'name' }),
   }),
-  dirname: reads('-z --zero --help --version'),
+  dirname: reads('-z --zero --help --version', { anyOption: true }),
   seq: reads('-w -s: -f: --separator: --format: --equal-width --help --version', {
     output: (call) =>
       call.args.every((arg) => /^\d[\d.]*$/.test(arg.value))

@@ -191,6 +191,10 @@ export const volumes: Table = {
             : { kind: 'any' },
       },
       'get userspace groupspace projectspace holds diff version help': ZFS_READ,
+      // A dry run says how much it would send.
+      send: reads('-nvPpRLecw -i: -I: --dryrun --verbose --parsable --props --replicate --raw', {
+        also: (read) => (has(read, '-n', '--dryrun') ? [] : [changes('zfs send sends a snapshot')]),
+      }),
       '': reads(''),
     },
     danger: [
@@ -206,6 +210,7 @@ export const volumes: Table = {
     danger: [
       [/(^| )(destroy|labelclear)( |$)/, 'destroys a pool'],
       [/(^| )(create|add|attach|replace|split)( |$)/, 'overwrites disks'],
+      [/(^| )(remove|detach)( |$)(?!.*-n)/, 'takes a disk out of a pool for good'],
     ],
   }),
   ...each('ceph-volume', {
@@ -222,7 +227,7 @@ export const volumes: Table = {
       ...dangerFindings(call, [
         [/\b(rm|remove|purge|delete|destroy|zap|lost)\b/, 'deletes stored data'],
       ]),
-      ...(/^(-s|status|health( detail)?|df( detail)?|osd (tree|df|stat|status|pool (ls|stats)( detail)?)|mon stat|mds stat|pg stat|versions|version|quorum_status|ls( -l)?|info \S+|du|volume (info|status|list)|peer status|pool list)( --?f(ormat)?[= ]\w+)?$/.test(
+      ...(/^(-s|status|health( detail)?|df( detail)?|osd (tree|df( tree)?|stat|status|perf|dump|blocked-by|utilization|pool (ls|stats|autoscale-status)( detail)?)|(mon|mds|mgr|fs) (stat|dump|ls)|fs status|mgr (services|module ls)|crash ls|orch (ls|ps|host ls|device ls|status)|balancer status|pg (stat|dump_stuck( \w+)?|ls|dump( \w+)?)|osd crush (tree|rule (ls|dump))|versions|version|quorum_status|ls( -l)?( -p)?( [\w-]+)?|(info|status|du)( -p)? [\w./@-]+|(snap ls|lock ls|children|trash ls|pool stats|device list)( -p)?( [\w./@-]+)?|showmapped|lspools|du|volume (info|status|list)|peer status|pool list)( --?f(ormat)?[= ]\w+)?$/.test(
         sure(call),
       )
         ? []

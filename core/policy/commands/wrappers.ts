@@ -2,6 +2,7 @@
 import { changes, endless, HOLE, isKnown, literal, NO_INPUT } from '../model.ts';
 import type { Arg, Call, Check, Finding, Input, Shell } from '../model.ts';
 import { environmentNameHarmless } from '../shell/assignments.ts';
+import { sure } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { each, problems, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -31,6 +32,12 @@ export function wraps(spec: string, how: Wraps = {}): { check: Check } {
       return [...own, ...shell.argv(command, call.input)];
     },
   };
+}
+
+/** A wrapper that tells about a process instead when its words match. */
+function asksOr(asks: RegExp, spec: string, how: Wraps = {}): { check: Check } {
+  const wrapper = wraps(spec, how);
+  return { check: (call, shell) => (asks.test(sure(call)) ? [] : wrapper.check(call, shell)) };
 }
 
 /** Leading `NAME=VALUE` words taken off; those that can change how the command runs are findings. */
@@ -177,12 +184,12 @@ export const wrappers: Table = {
   exec: { check: exec },
   builtin: wraps('', { alone: () => [] }),
   nice: wraps('-n: -# --adjustment:', { alone: () => [] }),
-  ionice: wraps('-t -c: -n: --class: --classdata: --ignore', { alone: () => [] }),
+  ionice: asksOr(/^-p \d+$/, '-t -c: -n: --class: --classdata: --ignore', { alone: () => [] }),
   timeout: { check: timeout },
   nohup: wraps(''),
   stdbuf: wraps('-i: -o: -e: --input: --output: --error:'),
   unbuffer: wraps(''),
-  chrt: wraps('-bfior -v', { skip: 1 }),
+  chrt: asksOr(/^(-ap|-p|-m)( \d+)?$/, '-bfior -v', { skip: 1 }),
   numactl: wraps('-Hs -N: -m: -i: --hardware --show', { alone: () => [] }),
   setsid: wraps('-w --wait'),
   time: wraps('-pv -f: --portability --verbose --format:'),
@@ -195,7 +202,7 @@ export const wrappers: Table = {
   ),
   ...each('flock', wraps('-enosux -w: -E:', { skip: 1, also: 'takes a lock' })),
   ...each(
-    'strace ltrace perf valgrind script systemd-run systemd-inhibit dbus-run-session dumb-init tini catchsegv setarch linux32 linux64 capsh setpriv unshare bwrap firejail proot fakeroot faketime tsp nohup-run start-stop-daemon screen tmux byobu zellij daemonize s6-setuidgid chpst gosu su-exec runcon sg newgrp pkexec run0 systemd-nspawn torsocks proxychains proxychains4 ts detach entr inotifywait',
+    'strace ltrace perf valgrind script systemd-run systemd-inhibit dbus-run-session dumb-init tini catchsegv setarch linux32 linux64 setpriv unshare bwrap firejail proot fakeroot faketime tsp nohup-run start-stop-daemon screen tmux byobu zellij daemonize s6-setuidgid chpst gosu su-exec runcon sg newgrp pkexec run0 systemd-nspawn torsocks proxychains proxychains4 ts detach entr inotifywait',
     {
       check: (call, shell) => [
         ...shell
