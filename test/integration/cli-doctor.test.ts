@@ -216,6 +216,22 @@ describe('nomos doctor', () => {
     expect(ok).toBe(false);
   });
 
+  it('P6: a rule about a target that the inventory does not have is a warning, for it protects nothing', async () => {
+    const { ok, of } = await examined({
+      NOMOS_POLICY: file(
+        'policy.yaml',
+        'version: 1\nrules:\n  - { name: slip, match: { target: [web-9] }, never_auto_act: true }\n',
+      ),
+    });
+    expect(of('policy').state).toBe('ok');
+    expect(of('policy target')).toMatchObject({
+      state: 'warning',
+      detail: 'rule "slip" is about "web-9", which the inventory does not have',
+      mend: expect.stringContaining('such as host:db-1'),
+    });
+    expect(ok).toBe(true);
+  });
+
   it('options that are wrong or missing are told by name, all at once, and the rest is looked at', async () => {
     const { ok, of, findings } = await examined({
       REDIS_URL: undefined,

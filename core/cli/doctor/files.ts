@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { loadInventory, type Inventory } from '../../graph/inventory-file.ts';
 import { loadOntology, type Ontology } from '../../graph/ontology-file.ts';
-import { loadRules } from '../../policy/rules-file.ts';
-import { failed, failure, ok, skipped, type Finding } from './finding.ts';
+import { loadRules, type Rules } from '../../policy/rules-file.ts';
+import { quote } from '../../yaml-source.ts';
+import { failed, failure, ok, skipped, warning, type Finding } from './finding.ts';
 
 /** What the files say, and what is wrong with them; `fleet` is undefined when it cannot be read. */
 export interface FileCheck {
@@ -32,11 +33,13 @@ export function checkFiles(files: Config['files']): FileCheck {
           return { loaded, detail: `${loaded.entities.length} entities` };
         });
   if (ontology !== undefined) {
-    attempt(findings, 'policy', files.policy, () => {
+    const policy = attempt(findings, 'policy', files.policy, () => {
       const loaded = loadRules(files.policy, ontology);
       const strict = loaded.decisions === 'strict' ? ', strict decisions' : '';
       return { loaded, detail: `${loaded.rules.length} rules${strict}` };
     });
+    if (policy !== undefined && inventory !== undefined)
+      findings.push(...rulesForNothing(policy, inventory));
   }
   findings.push(soul(files.soul));
   const fleet =
@@ -58,6 +61,21 @@ function attempt<T>(
     findings.push(failure(name, error, `Mend ${file}; nothing starts before.`));
     return undefined;
   }
+}
+
+/** A rule about a target that nobody has is a rule for nothing, most likely by a slip of the pen. */
+function rulesForNothing({ rules }: Rules, { entities }: Inventory): Finding[] {
+  const slugs = new Set(entities.map(({ slug }) => slug));
+  return rules.flatMap(({ name, match }) => {
+    const unknown = (match.target ?? []).filter((target) => !slugs.has(target));
+    return unknown.map((target) =>
+      warning(
+        'policy target',
+        `rule ${quote(name)} is about ${quote(target)}, which the inventory does not have`,
+        'Write the slug as the inventory has it, such as host:db-1; until then the rule protects nothing.',
+      ),
+    );
+  });
 }
 
 function soul(file: string): Finding {
