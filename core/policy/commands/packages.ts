@@ -107,7 +107,7 @@ const pacman: Check = (call) => {
 };
 
 const SHOW = reads(
-  '-ajqvloug1 --all --json --quiet --verbose --long --global --depth: --format: --outdated --user --local --pre --parseable --omit: --include: --installed --available --showduplicates --security --cves --enabled --disabled --nevra --queryformat: --qf: --arch: --requires --whatrequires: --whatprovides: --provides --recursive --no-color --columns: --color: --version --help -g',
+  '-ajqvloug1 --all --json --quiet --verbose --long --global --depth: --format: --outdated --user --local --pre --parseable --omit: --include: --installed --available --upgrades --updates --extras --showduplicates --security --cves --enabled --disabled --nevra --queryformat: --qf: --arch: --requires --whatrequires: --whatprovides: --provides --recursive --no-color --columns: --color: --version --help -g',
 );
 
 const dnf = verbs({

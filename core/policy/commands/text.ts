@@ -2,9 +2,9 @@
 import { changes, endless, shown } from '../model.ts';
 import type { Check } from '../model.ts';
 import { overwriting, readingTree } from '../paths.ts';
-import { operandsOf } from './lenient.ts';
+import { operandsOf, sure } from './lenient.ts';
 import { has, readOptions } from './options.ts';
-import { each, problems, reads, readsFile } from './rules.ts';
+import { each, numbers, problems, reads, readsFile } from './rules.ts';
 import type { Table } from './rules.ts';
 
 const tee: Check = (call, shell) => {
@@ -47,10 +47,18 @@ const PAGER = '-nNSRrFXKMmiIeEgsqQ -# --version --help';
 const CAT =
   '-AbeEnstuTvf --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting --help --version';
 
+/** Files that the kernel makes and in which nothing but one number stands. */
+const KERNEL_NUMBER =
+  /^\/sys\/class\/(thermal\/thermal_zone\d+\/temp|hwmon\/hwmon\d+\/(temp|fan|in|power)\d+_(input|average|max|crit)|net\/\w+\/(statistics\/\w+|mtu|speed)|power_supply\/\w+\/(capacity|energy_now|energy_full|charge_now|charge_full))$|^\/sys\/block\/\w+\/size$|^\/proc\/sys\/(kernel\/(pid_max|threads-max)|fs\/file-max|net\/netfilter\/nf_conntrack_(count|max))$/;
+
 export const text: Table = {
   ...each(
     'cat tac',
-    reads(`${CAT} -r --before --regex --separator:`, { operands: 'files', anyOption: true }),
+    reads(`${CAT} -r --before --regex --separator:`, {
+      operands: 'files',
+      anyOption: true,
+      output: (call) => (KERNEL_NUMBER.test(sure(call)) ? numbers() : { kind: 'any' }),
+    }),
   ),
   ...each(
     'zcat bzcat xzcat zstdcat lz4cat lzcat gzcat',

@@ -11,7 +11,7 @@ import type { Table } from './rules.ts';
 export const tools: Table = {
   // Only their version and their help are asked for, which the index answers.
   ...each(
-    'openvpn telegraf clamdscan clamscan freshclam jellyfin goaccess multitail lnav tshark dumpcap wireshark influxd prometheus grafana-server alertmanager node_exporter loki promtail minio syncthing lynis rkhunter transmission-daemon qbittorrent-nox plexmediaserver home-assistant hass mosquitto zigbee2mqtt vaultwarden gitea forgejo etcd kubelet containerd runc crun conmon dockerd buildah skopeo pg_basebackup pg_dumpall duplicity rdiff-backup kopia autorestic',
+    'openvpn telegraf clamdscan clamscan freshclam jellyfin goaccess multitail lnav tshark dumpcap wireshark influxd prometheus grafana-server alertmanager node_exporter loki promtail minio syncthing lynis rkhunter transmission-daemon qbittorrent-nox plexmediaserver home-assistant hass mosquitto zigbee2mqtt vaultwarden gitea forgejo etcd kubelet containerd runc crun conmon dockerd buildah skopeo pg_basebackup pg_dumpall duplicity rdiff-backup kopia autorestic ansible-inventory ansible-galaxy ansible-vault ansible-config barman step',
     onlyIf(/^$(?!$)/),
   ),
   'pihole-FTL': onlyIf(/^(-v|-vv|version|branch|-t)$/),
