@@ -15,6 +15,9 @@ import type { ExecutionRequest } from './request.ts';
 /** How many denials in one turn on one target end the asking there (A18). */
 const DENIALS_BEFORE_BREAK = 2;
 
+/** How many earlier changes of a task on a target a command is held against (P4). */
+const CHANGES_LOOKED_AT = 30;
+
 /** A command on one target, judged: what it is, where it goes, and what lets it run without asking, if anything does. */
 export interface Judged {
   entityId: EntityId;
@@ -51,6 +54,7 @@ export async function judge(
   const blast = await blastRadius(unit.db, entityId);
   const verdict = assess({
     command: request.command,
+    before: await changesBefore(unit, request, entityId),
     declared: request.declaredRisk,
     target,
     tags,
@@ -104,6 +108,25 @@ async function findTwin(
         shortId: twin.shortId,
         targetSlug: twin.targetSlug,
       };
+}
+
+/** The changes that this task asked for on this target before, newest first, but for what never ran and never will. */
+async function changesBefore(
+  unit: Unit,
+  { sessionId }: ExecutionRequest,
+  entityId: EntityId,
+): Promise<string[]> {
+  if (sessionId === null) return [];
+  const rows = await unit.db.execution.findMany({
+    where: {
+      ...{ sessionId, entityId, risk: { not: 'read_only' } },
+      status: { notIn: ['denied', 'revoked', 'expired'] },
+    },
+    orderBy: { createdAt: 'desc' },
+    select: { command: true },
+    take: CHANGES_LOOKED_AT,
+  });
+  return rows.map(({ command }) => command);
 }
 
 async function checkBreaker(

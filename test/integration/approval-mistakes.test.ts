@@ -266,6 +266,34 @@ describe('what was got wrong elsewhere', () => {
     expect((await notesIn(world, task.turnId)).at(-1)).toContain('REVOKED before it started');
   });
 
+  it('A3, P4: a script was written under a grant and run by a command of its own, so that nobody confirmed what it destroys', async () => {
+    const task = await openRoomTask(world);
+    const first = await askFor(world, task, 'systemctl restart nginx');
+    await world.tap(task.roomId, first.card.eventId, '✅');
+    // Under the grant that is open now, scripts may be written, and run when they destroy nothing.
+    for (const command of [
+      "printf 'systemctl reload nginx' > /srv/reload.sh",
+      "cat > /srv/clean.sh <<'E'\nrm -rf /srv/data\nE",
+      'sh /srv/reload.sh',
+    ]) {
+      expect({ command, ...(await request(task, command)) }).toMatchObject({
+        command,
+        kind: 'queued',
+      });
+    }
+    for (const command of ['sh /srv/clean.sh', 'chmod +x /srv/clean.sh && /srv/clean.sh']) {
+      expect({ command, ...(await request(task, command)) }).toMatchObject({
+        command,
+        kind: 'waiting',
+        risk: 'destructive',
+      });
+    }
+    await world.settle();
+    expect(world.shown.some(({ body }) => body.includes('which this task asked for before'))).toBe(
+      true,
+    );
+  });
+
   it('zero-width characters hid part of a command on the card', async () => {
     const task = await openRoomTask(world);
     const held = await askFor(
