@@ -2,7 +2,7 @@
  * Named actions (X10): the common operations as fixed commands. They are forms of the same path: what comes out is classified,
  * approved and run like any other command.
  */
-export const ACTIONS = ['restart', 'systemctl', 'apt_upgrade', 'pct_exec'] as const;
+export const ACTIONS = ['restart', 'systemctl', 'apt_upgrade', 'pct_exec', 'pct_create'] as const;
 /** One of the actions above. */
 export type Action = (typeof ACTIONS)[number];
 

@@ -6,6 +6,7 @@ import {
   systemctlCommand,
   UNIT_NAME,
 } from '../executions/actions.ts';
+import { newContainer, pctCreateCommand } from '../executions/pct-create.ts';
 import { classify } from '../policy/classify.ts';
 import { runTool } from './run.ts';
 import { defineTool } from './tool.ts';
@@ -13,12 +14,16 @@ import { defineTool } from './tool.ts';
 const input = z.strictObject({
   action: z
     .enum(ACTIONS)
-    .describe('restart and systemctl take unit, apt_upgrade takes mode, pct_exec takes command.'),
+    .describe(
+      'restart and systemctl take unit, apt_upgrade takes mode, pct_exec takes command, pct_create takes container.',
+    ),
   target: z
     .string()
     .trim()
     .min(1)
-    .describe('Slug of a host or container. For pct_exec: of the container.'),
+    .describe(
+      'Slug of a host or container. For pct_exec: of the container; for pct_create: of the Proxmox host.',
+    ),
   purpose: z
     .string()
     .trim()
@@ -32,6 +37,7 @@ const input = z.strictObject({
   verb: z.enum(SYSTEMCTL_VERBS).optional().describe('For systemctl.'),
   mode: z.enum(['audit', 'upgrade']).optional().describe('For apt_upgrade: audit only looks.'),
   command: z.string().min(1).optional().describe('For pct_exec: what runs in the container.'),
+  container: newContainer.optional().describe('For pct_create: what is created.'),
 });
 
 type Input = z.output<typeof input>;
@@ -55,6 +61,10 @@ function commandOf(args: Input): { command: string } | { missing: string } {
     case 'pct_exec':
       // A container is entered by its Proxmox host's pct exec whatever is asked of it (X6).
       return args.command === undefined ? { missing: 'command' } : { command: args.command };
+    case 'pct_create':
+      return args.container === undefined
+        ? { missing: 'container' }
+        : { command: pctCreateCommand(args.container) };
   }
 }
 
@@ -62,7 +72,7 @@ function commandOf(args: Input): { command: string } | { missing: string } {
 export const requestExecutionTool = defineTool({
   name: 'request_execution',
   description:
-    'A named action on one host or container: restart a unit, a systemctl verb, apt_upgrade (audit only looks, upgrade changes), pct_exec. It is judged, approved and told exactly like run; take run for everything else.',
+    'A named action on one host or container: restart a unit, a systemctl verb, apt_upgrade (audit only looks, upgrade changes), pct_exec, pct_create. It is judged, approved and told exactly like run; take run for everything else.',
   kind: 'change',
   input,
   entity: ({ target }) => target,
