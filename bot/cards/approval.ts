@@ -1,6 +1,6 @@
-import { count, CONFIRMATION, label, meansWords, nameOf, names } from './words.ts';
+import { CONFIRMATION, label, meansWords, nameOf, names } from './words.ts';
 import { em, rich, strong, type Rich } from './rich.ts';
-import type { ApprovalState, BlastState } from './state.ts';
+import type { ApprovalState, BlastLevel, BlastState } from './state.ts';
 import { clock, elapsed, type View } from './view.ts';
 
 /** How to decide, for a card that waits. */
@@ -46,14 +46,18 @@ export function decision(approval: ApprovalState, view: View, partRan = false): 
   }
 }
 
-/** What suffers with the target (P8): `Affects web-1-app, shop and 4 more (6 in all)`. */
+/** What suffers with the target, by distance (P8): `Affects shop and blog; through them app and 2 more; 4 further down.` */
 export function affects(blast: BlastState): Rich {
-  if (blast.total === 0) return rich`Nothing is known to depend on it.`;
-  const direct = names(blast.direct, 4);
-  const further = blast.total - blast.direct.length;
-  if (blast.direct.length === 0)
-    return rich`Affects ${count(blast.total, 'dependant')} downstream.`;
-  return further > 0
-    ? rich`Affects ${direct}, and ${further} more through them.`
-    : rich`Affects ${direct}.`;
+  const [direct, next, ...deeper] = blast;
+  if (direct === undefined) return rich`Nothing is known to depend on it.`;
+  const further = deeper.reduce((sum, level) => sum + level.count, 0);
+  const rest = [
+    ...(next === undefined ? [] : [`through them ${someOf(next, 2)}`]),
+    ...(further === 0 ? [] : [`${further} further down`]),
+  ];
+  return rich`Affects ${[someOf(direct, 4), ...rest].join('; ')}.`;
+}
+
+function someOf({ names: known, count: all }: BlastLevel, shown: number): string {
+  return known.length === 0 ? `${all}` : names(known, shown, all);
 }

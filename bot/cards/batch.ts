@@ -144,7 +144,11 @@ function reasons(executions: readonly ExecutionState[]): string[] {
 }
 
 function together(executions: readonly ExecutionState[]): BlastState {
-  const direct = [...new Set(executions.flatMap((one) => one.blast.direct))];
-  // Targets may share what is further down: the largest single number is what is certain.
-  return { direct, total: Math.max(direct.length, ...executions.map((one) => one.blast.total)) };
+  const depth = Math.max(0, ...executions.map((one) => one.blast.length));
+  return Array.from({ length: depth }, (_, at) => {
+    const levels = executions.flatMap((one) => one.blast[at] ?? []);
+    const known = [...new Set(levels.flatMap((level) => level.names))];
+    // Targets may share what is further down: the largest single number is what is certain.
+    return { names: known, count: Math.max(known.length, ...levels.map((level) => level.count)) };
+  });
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { affects } from './approval.ts';
 import { examples } from './examples.ts';
 import { allowedTags } from './test-html.ts';
 import { fits } from './card.ts';
@@ -23,3 +24,33 @@ describe('cards', () => {
 function breakTags(html: string): string {
   return html.replace(/(<\/(?:p|ul|ol|pre|blockquote|li)>|<br>)/g, '$1\n').trimEnd();
 }
+
+describe('P8: what depends on a target stands on the card by distance', () => {
+  const level = (count: number, ...names: string[]): { names: string[]; count: number } => ({
+    names,
+    count,
+  });
+
+  it.each([
+    ['nothing', [], 'Nothing is known to depend on it.'],
+    ['direct ones', [level(2, 'a', 'b')], 'Affects a and b.'],
+    ['more than fit', [level(7, 'a', 'b', 'c', 'd', 'e')], 'Affects a, b, c, d and 3 more.'],
+    [
+      'two steps',
+      [level(1, 'a'), level(3, 'x', 'y', 'z')],
+      'Affects a; through them x, y and 1 more.',
+    ],
+    [
+      'further ones',
+      [level(1, 'a'), level(1, 'x'), level(4), level(2)],
+      'Affects a; through them x; 6 further down.',
+    ],
+    [
+      'ones whose names were not kept',
+      [level(30, 'a'), level(9)],
+      'Affects a and 29 more; through them 9.',
+    ],
+  ])('%s', (_what, blast, words) => {
+    expect(affects(blast).text).toBe(words);
+  });
+});

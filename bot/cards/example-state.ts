@@ -52,7 +52,10 @@ export function exampleExecution(changes: Partial<ExecutionState> = {}): Executi
     command: 'systemctl restart nginx',
     risk: 'config_mutation',
     reasons: ['systemctl restart changes a running service'],
-    blast: { direct: ['service:shop@web-1', 'service:blog@web-1'], total: 5 },
+    blast: [
+      { names: ['service:shop@web-1', 'service:blog@web-1'], count: 2 },
+      { names: ['service:mail@ct-101', 'service:cron@ct-101', 'service:feed@ct-102'], count: 3 },
+    ],
     status: 'pending_approval',
     allowedBy: null,
     preview: null,
@@ -102,7 +105,7 @@ export const EXAMPLE_DELETION = exampleExecution({
   command: 'rm -rf /srv/backup/2023',
   risk: 'destructive',
   reasons: ['rm -r deletes a directory with all that is in it'],
-  blast: { direct: [], total: 0 },
+  blast: [],
   approval: exampleApproval({ needsTyped: true, shortId: 'd8n5t' }),
 });
 

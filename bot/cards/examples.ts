@@ -165,7 +165,7 @@ export function examples(): Example[] {
               address: `pct exec ${101 + index} on pve-1`,
               purpose: 'Upgrade packages',
               command: 'apt-get -y upgrade',
-              blast: { direct: [`service:app${index}@${target}`], total: 1 },
+              blast: [{ names: [`service:app${index}@${target}`], count: 1 }],
               reasons: ['apt-get upgrade installs packages'],
             }),
           ),
@@ -186,7 +186,7 @@ export function examples(): Example[] {
               address: `pct exec ${101 + index} on pve-1`,
               purpose: 'Upgrade packages',
               command: 'apt-get -y upgrade',
-              blast: { direct: [], total: 0 },
+              blast: [],
               reasons: ['apt-get upgrade changes packages'],
               preview: {
                 command: 'apt-get -s upgrade',

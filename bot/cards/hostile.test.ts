@@ -55,7 +55,7 @@ function cardsWith(text: string): Array<[string, Card]> {
     address: text,
     command: text,
     reasons: Array.from({ length: 30 }, () => text),
-    blast: { direct: Array.from({ length: 30 }, () => text), total: 99 },
+    blast: [{ names: Array.from({ length: 30 }, () => text), count: 99 }],
     tail: text,
     stdoutBytes: 65_536,
     error: text,

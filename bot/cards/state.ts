@@ -54,11 +54,14 @@ export interface ApprovalState {
   readonly reason: string | null;
 }
 
-/** What depends on a target (P8): who is hit directly, and how many in all. */
-export interface BlastState {
-  readonly direct: readonly string[];
-  readonly total: number;
+/** What depends on a target at one distance (P8): the names that were kept, and how many there are. */
+export interface BlastLevel {
+  readonly names: readonly string[];
+  readonly count: number;
 }
+
+/** What depends on a target (P8), by distance: first what is hit directly, then what is through those, and so on. */
+export type BlastState = readonly BlastLevel[];
 
 /** What a dry run said (A19). */
 export interface PreviewState {

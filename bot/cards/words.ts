@@ -75,9 +75,9 @@ export function count(many: number, one: string, more = `${one}s`): string {
 }
 
 /** Names in a row, the rest as a number: `a, b, c and 4 more`. */
-export function names(all: readonly string[], shown = 5): string {
-  const head = all.slice(0, shown).map((name) => label(name, 40));
-  const rest = all.length - head.length;
+export function names(known: readonly string[], shown = 5, all = known.length): string {
+  const head = known.slice(0, shown).map((name) => label(name, 40));
+  const rest = all - head.length;
   if (rest > 0) return `${head.join(', ')} and ${rest} more`;
   if (head.length < 2) return head.join('');
   return `${head.slice(0, -1).join(', ')} and ${head.at(-1)}`;

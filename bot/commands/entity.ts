@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { blastRadius } from '../../core/graph/blast-radius.ts';
+import { blastLevels, blastRadius } from '../../core/graph/blast-radius.ts';
 import { listRelations } from '../../core/graph/read.ts';
 import { asId, type EntityId } from '../../core/ids.ts';
 import { affects } from '../cards/approval.ts';
@@ -52,12 +52,7 @@ export const entityCommand: Command = {
                   : rich`${slug(other)} ${verb} it`;
               }),
             ),
-            para(
-              affects({
-                direct: blast.names.filter(({ depth }) => depth === 1).map((one) => one.slug),
-                total: blast.total,
-              }),
-            ),
+            para(affects(blastLevels(blast))),
           ]),
       ),
     );

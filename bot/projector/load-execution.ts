@@ -2,17 +2,11 @@ import { z } from 'zod';
 import type { Reader } from '../../core/db/database.ts';
 import type { Approval, ApprovalVote, Execution } from '../../core/db/rows.ts';
 import { readPreview } from '../../core/executions/preview.ts';
-import { blastShape } from '../../core/graph/blast-radius.ts';
+import { blastLevels, blastShape } from '../../core/graph/blast-radius.ts';
 import { targetShape } from '../../core/graph/targets.ts';
 import { roleCovers, type Operators, type Role } from '../../core/operators.ts';
 import type { DrawContext } from './context.ts';
-import type {
-  ApprovalState,
-  BatchState,
-  BlastState,
-  ExecutionState,
-  PreviewState,
-} from '../cards/state.ts';
+import type { ApprovalState, BatchState, ExecutionState, PreviewState } from '../cards/state.ts';
 
 const reasonsShape = z.array(z.string());
 
@@ -61,7 +55,7 @@ export function executionState(
     preview: previewState(row.preview, mask),
     risk: row.risk,
     reasons: reasonsShape.parse(row.reasons),
-    blast: blastState(row.blast),
+    blast: blastLevels(blastShape.parse(row.blast)),
     status: row.status,
     allowedBy: row.allowedBy,
     approval: row.approval === null ? null : approvalState(row.approval, operators),
@@ -147,9 +141,4 @@ function previewState(stored: unknown, mask: (text: string) => string): PreviewS
   if (preview === null) return null;
   const { command, exitCode, tail, longer } = preview;
   return { command: mask(command), exitCode, tail: mask(tail), longer };
-}
-
-function blastState(blast: unknown): BlastState {
-  const { total, names } = blastShape.parse(blast);
-  return { direct: names.filter(({ depth }) => depth === 1).map(({ slug }) => slug), total };
 }

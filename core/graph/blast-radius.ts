@@ -17,6 +17,17 @@ export const blastShape = z.strictObject({
 /** See `blastShape`. */
 export type BlastRadius = z.infer<typeof blastShape>;
 
+/** What depends on an entity at each distance, nearest first: the names that were kept, and how many there are. */
+export function blastLevels({
+  byDepth,
+  names,
+}: BlastRadius): Array<{ names: string[]; count: number }> {
+  return byDepth.map((count, at) => ({
+    names: names.filter(({ depth }) => depth === at + 1).map(({ slug }) => slug),
+    count,
+  }));
+}
+
 interface Row {
   slug: string;
   depth: number;
