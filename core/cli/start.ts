@@ -15,9 +15,11 @@ left to run and taken up again at the next start.`,
     // The whole program is loaded only here: the other commands need a small part of it.
     const { PROGRAM_ROLES, startProgram } = await import('../program.ts');
     const roles = readRoles(values.role, PROGRAM_ROLES);
+    // Listened for from here on: a signal that comes during the start ends it in good order too, once it can be ended.
+    const asked = signalled();
     const program = await startProgram(readConfig(process.env), roles);
     io.stderr.write(`${program.describe()}\n`);
-    const reason = await Promise.race([signalled(), program.failed]);
+    const reason = await Promise.race([asked, program.failed]);
     await program.stop();
     if (reason instanceof Error) throw reason;
     return EXIT.ok;
