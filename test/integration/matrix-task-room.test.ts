@@ -74,6 +74,8 @@ describe('a task’s room', () => {
       event_id: root.event_id,
     });
 
+    // The last thing that is set in a new room.
+    await stage.operator.event(roomId, (event) => event.type === 'm.room.pinned_events');
     const state = (await stage.operator.history(roomId)).filter(
       (event) => event.state_key !== undefined,
     );
