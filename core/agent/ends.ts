@@ -1,7 +1,6 @@
 import { LONGEST_REST_MS } from '../clock-jumps.ts';
 import type { Unit } from '../db/database.ts';
 import type { NomosError } from '../errors.ts';
-import type { SessionId } from '../ids.ts';
 import { completeTask } from '../tasks/complete.ts';
 import { endPass } from '../tasks/passes.ts';
 import { setTitle } from '../tasks/status.ts';
@@ -31,7 +30,7 @@ export async function endWithAnswer(unit: Unit, scope: PassScope, text: string):
   const answer = safeText(text);
   const { sessionId, passId } = scope;
   await unit.db.pass.update({ where: { id: passId }, data: { answer } });
-  await forgetFailures(unit, sessionId);
+  await forgetFailures(unit, scope);
   const session = await unit.db.session.findUniqueOrThrow({ where: { id: sessionId } });
   const line = firstLine(answer);
   if (session.goal === null && session.title === null) {
@@ -58,7 +57,7 @@ export async function endWithAnswer(unit: Unit, scope: PassScope, text: string):
 export async function endQuietly(unit: Unit, scope: PassScope, text: string): Promise<void> {
   const answer = safeText(text).trim();
   if (answer !== '') await unit.db.pass.update({ where: { id: scope.passId }, data: { answer } });
-  await forgetFailures(unit, scope.sessionId);
+  await forgetFailures(unit, scope);
   await endPass(unit, { passId: scope.passId, state: 'done' });
 }
 
@@ -153,11 +152,18 @@ async function waitBefore(
     WHERE turn_id = ${scope.turnId}::uuid AND state = 'queued' AND cause = 'continuation'`;
 }
 
-/** A pass that came to an end ends a row of failures, and with it the pause that they, or a stop, had led to. */
-async function forgetFailures(unit: Unit, sessionId: SessionId): Promise<void> {
+/**
+ * A pass that came to an end ends a row of failures, and with it the pause that they, or an earlier stop, had led to. A stop of this
+ * very pass that came too late to end it still holds: what goes on by itself wakes nobody, and the task says for whom it waits (C8).
+ */
+async function forgetFailures(unit: Unit, { sessionId, passId }: PassScope): Promise<void> {
+  const { stopRequestedAt } = await unit.db.pass.findUniqueOrThrow({
+    where: { id: passId },
+    select: { stopRequestedAt: true },
+  });
   await unit.db.session.updateMany({
     where: { id: sessionId, OR: [{ failedResumes: { gt: 0 } }, { pausedReason: { not: null } }] },
-    data: { failedResumes: 0, pausedReason: null },
+    data: { failedResumes: 0, ...(stopRequestedAt === null ? { pausedReason: null } : {}) },
   });
 }
 

@@ -324,6 +324,25 @@ test('T5: 🛑 ends a pass in the middle of a model call; what waits for a decis
   ).toMatchObject({ status: 'pending_approval' });
 });
 
+test('T5, C8: 🛑 that comes when the last answer is there already ends nothing, and the task says that it waits for the operator', async () => {
+  bench = await agentBench(
+    NOTHING,
+    { toolCalls: [{ name: 'set_goal', arguments: { goal: 'Look around' } }] },
+    { text: 'I have looked.' },
+  );
+  const { sessionId, turnId } = await bench.open('look around');
+  let answers = 0;
+  armFault('agent.before_answer_stored', async () => {
+    answers += 1;
+    if (answers < 2) return;
+    await bench.database.write((unit) => requestStop(unit, { sessionId, turnId, by: ANN }));
+  });
+  expect(await bench.pass(sessionId)).toMatchObject({ state: 'done' });
+  expect(
+    await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } }),
+  ).toMatchObject({ endedAt: null, pausedReason: `stopped by ${ANN}` });
+});
+
 test('T5: 🛑 while a command runs: calls that were to follow are not made, and its end wakes nobody', async () => {
   const gate = Promise.withResolvers<Record<string, never>>();
   const started = Promise.withResolvers<void>();
