@@ -277,7 +277,7 @@ export class OperatorAtWork {
     >`
       SELECT s.id, p.turn_id, p.id AS pass FROM sessions s
       JOIN LATERAL (SELECT * FROM passes p WHERE p.session_id = s.id ORDER BY seq DESC LIMIT 1) p ON true
-      WHERE s.ended_at IS NULL AND (p.state IN ('failed', 'cancelled') OR p.stop_requested_at IS NOT NULL)
+      WHERE s.ended_at IS NULL AND (p.state IN ('failed', 'cancelled') OR (p.stop_requested_at IS NOT NULL AND s.paused_reason IS NOT NULL))
         AND NOT EXISTS (SELECT FROM passes q WHERE q.session_id = s.id AND q.state IN ('queued', 'running'))
         AND NOT EXISTS (SELECT FROM executions e WHERE e.session_id = s.id
           AND e.status IN ('requested', 'pending_approval', 'approved', 'queued', 'running'))
