@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { EXIT, UsageError, type Command, type CommandIo } from './cli/command.ts';
 import { NomosError } from './errors.ts';
 import { VERSION } from './version.ts';
@@ -127,6 +129,8 @@ function isArgumentError(error: unknown): error is Error {
 }
 
 if (import.meta.main) {
+  // Halves the time to load the program from its second start on. Where the folder cannot be written, there is no cache.
+  enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
   if (existsSync('.env')) process.loadEnvFile('.env');
   process.exitCode = await main(process.argv.slice(2), process);
 }

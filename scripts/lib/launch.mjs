@@ -29,6 +29,9 @@ export async function launch({ script, args, env = {} }) {
         ...process.env,
         ...env,
         PATH: `${join(root, 'node_modules', '.bin')}:${process.env.PATH ?? ''}`,
+        // What was compiled once is not compiled again, in this process and in those that it starts.
+        NODE_COMPILE_CACHE:
+          process.env.NODE_COMPILE_CACHE ?? join(root, 'node_modules', '.cache', 'compiled'),
         NOMOS_BOOTSTRAP_PID: String(process.pid),
       },
     },
