@@ -5,17 +5,9 @@ import type { Database } from '../db/database.ts';
 import type { Mask } from '../executions/finish.ts';
 import type { Operators } from '../operators.ts';
 import { answers } from './answers.ts';
-import { authentication } from './auth.ts';
+import { authentication, needsScope } from './auth.ts';
 import { ApiError } from './problem.ts';
-import { approvalRoutes } from './routes/approvals.ts';
-import { auditRoutes } from './routes/audit.ts';
-import { executionRoutes } from './routes/executions.ts';
-import { healthRoutes } from './routes/health.ts';
-import { questionRoutes } from './routes/questions.ts';
-import { scheduleRoutes } from './routes/schedules.ts';
-import { sessionChangeRoutes } from './routes/session-changes.ts';
-import { sessionRoutes } from './routes/sessions.ts';
-import { settingsRoutes } from './routes/settings.ts';
+import { openRoutes, ROUTES } from './routes/index.ts';
 
 /** What the API shows and does its work with. */
 export interface ApiDeps {
@@ -38,11 +30,13 @@ export function createApi(deps: ApiDeps): Koa {
   const app = new Koa({ proxy: false });
   app.use(answers(deps.mask));
   const open = new Router();
-  healthRoutes(open, deps);
+  for (const route of openRoutes) open[route.method](route.path, (ctx) => route.serve(ctx, deps));
   app.use(open.routes());
   app.use(authentication(deps.database));
   const router = new Router();
-  for (const add of ROUTES) add(router, deps);
+  for (const route of ROUTES) {
+    router[route.method](route.path, needsScope(route.scopes), (ctx) => route.serve(ctx, deps));
+  }
   app.use(router.routes());
   app.use(async function noRoute(ctx) {
     const path = ctx.path.slice(0, 200);
@@ -58,14 +52,3 @@ export function createApi(deps: ApiDeps): Koa {
   });
   return app;
 }
-
-const ROUTES: ReadonlyArray<(router: Router, deps: ApiDeps) => void> = [
-  sessionRoutes,
-  sessionChangeRoutes,
-  questionRoutes,
-  approvalRoutes,
-  executionRoutes,
-  scheduleRoutes,
-  settingsRoutes,
-  auditRoutes,
-];

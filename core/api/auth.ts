@@ -67,12 +67,13 @@ function refuseForNow(ctx: Context, waitMs: number): never {
   );
 }
 
-/** Lets a request on only if its token has the scope. */
-export function needsScope(scope: Scope): Middleware<ApiState> {
+/** Lets a request on only if its token has one of the scopes. */
+export function needsScope(scopes: readonly Scope[]): Middleware<ApiState> {
   return async function checkScope(ctx, next: Next) {
-    if (!ctx.state.token.scopes.includes(scope)) {
-      throw new ApiError('scope_missing', `The token "${ctx.state.token.name}" may not ${scope}.`, {
-        hint: `It has: ${ctx.state.token.scopes.join(', ')}. Make one with --scopes ${scope}.`,
+    const { name, scopes: has } = ctx.state.token;
+    if (!scopes.some((scope) => has.includes(scope))) {
+      throw new ApiError('scope_missing', `The token "${name}" may not ${scopes.join(' or ')}.`, {
+        hint: `It has: ${has.join(', ')}. Make one with --scopes ${scopes.join(',')}.`,
       });
     }
     return next();

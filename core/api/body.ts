@@ -1,6 +1,5 @@
 import type { Context } from 'koa';
 import type { z } from 'zod';
-import { isRowId, type AnyId } from '../ids.ts';
 import { ApiError } from './problem.ts';
 
 /** The largest body that is taken (Z7). */
@@ -30,26 +29,15 @@ export async function readBody<T extends z.ZodType>(ctx: Context, schema: T): Pr
   } catch {
     throw new ApiError('request_invalid', 'The body is not valid JSON.');
   }
-  return check(schema, value, 'body');
+  return checkFields(schema, value, 'body');
 }
 
-/** Checks the query string, likewise. */
-export function readQuery<T extends z.ZodType>(ctx: Context, schema: T): z.output<T> {
-  return check(schema, { ...ctx.query }, 'query');
-}
-
-/** A row id out of the path. Throws `request_invalid` for what has not its form. */
-export function readId<T extends AnyId>(value: string | undefined, what: string): T {
-  if (value === undefined || !isRowId(value)) {
-    throw new ApiError(
-      'request_invalid',
-      `"${String(value).slice(0, 80)}" is no id of a ${what}; ids are UUIDs in lower case.`,
-    );
-  }
-  return value as T;
-}
-
-function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z.output<T> {
+/** Checks what stands in a part of the request. Throws `request_invalid` that names each field that is wrong. */
+export function checkFields<T extends z.ZodType>(
+  schema: T,
+  value: unknown,
+  where: string,
+): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const problems = result.error.issues.map((issue) => ({

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Execution } from '../db/rows.ts';
 
-const previewShape = z.strictObject({
+/** What a dry run said, as it is stored. */
+export const previewShape = z.strictObject({
   version: z.literal(1),
   /** The execution that was the dry run; it has the whole output. */
   executionId: z.string(),

@@ -1,5 +1,6 @@
-import type Router from '@koa/router';
+import { z } from 'zod';
 import type { ApiDeps } from '../app.ts';
+import { rawRoute, type Route } from '../route.ts';
 
 /** A sync older than this is no sign of life: the long poll alone takes up to 30 s (H5). */
 const SYNC_STALE_MS = 90_000;
@@ -11,25 +12,49 @@ interface Readiness {
   body: Record<string, unknown>;
 }
 
+const looking = new WeakMap<ApiDeps, Promise<Readiness>>();
+
 /**
  * `/healthz`: the process answers. `/readyz`: what it needs answers too, part by part. The only routes without a token; they
  * tell nothing else, and looks at the same time are one look.
  */
-export function healthRoutes(router: Router, deps: ApiDeps): void {
-  let looking: Promise<Readiness> | undefined;
-  const look = (): Promise<Readiness> =>
-    (looking ??= readiness(deps).finally(() => (looking = undefined)));
-
-  router.get('/healthz', (ctx) => {
-    ctx.body = { status: 'ok' };
-  });
-
-  router.get('/readyz', async (ctx) => {
-    const { ready, body } = await look();
-    ctx.status = ready ? 200 : 503;
-    ctx.body = body;
-  });
-}
+export const healthRoutes: readonly Route[] = [
+  rawRoute({
+    method: 'get',
+    path: '/healthz',
+    tag: 'system',
+    summary: 'Whether the process answers',
+    scopes: [],
+    media: 'application/json',
+    answer: z.object({ status: z.literal('ok') }),
+    async serve(ctx) {
+      ctx.body = { status: 'ok' };
+    },
+  }),
+  rawRoute({
+    method: 'get',
+    path: '/readyz',
+    tag: 'system',
+    summary: 'Whether what it needs answers too',
+    notes: '503 with the same body when it is not ready.',
+    scopes: [],
+    media: 'application/json',
+    answer: z.object({
+      status: z.enum(['ready', 'not ready']),
+      database: z.boolean(),
+      redis: z.boolean().optional().describe('Only in a process with the role jobs.'),
+      homeserver: z.boolean().describe('Whether the last sync is younger than 90 s.'),
+      syncAgeMs: z.int().nullable(),
+    }),
+    async serve(ctx, { deps }) {
+      const look = looking.get(deps) ?? readiness(deps).finally(() => looking.delete(deps));
+      looking.set(deps, look);
+      const { ready, body } = await look;
+      ctx.status = ready ? 200 : 503;
+      ctx.body = body;
+    },
+  }),
+];
 
 async function readiness(deps: ApiDeps): Promise<Readiness> {
   const found = await within(ANSWER_MS, syncAge(deps));

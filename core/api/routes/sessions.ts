@@ -1,54 +1,233 @@
-import type Router from '@koa/router';
 import { z } from 'zod';
 import type { Reader } from '../../db/database.ts';
-import { SessionStatus } from '../../db/rows.ts';
+import {
+  ExecutionStatus,
+  PlanStepStatus,
+  SessionOutcome,
+  SessionStatus,
+  type PlanStep,
+  type Question,
+} from '../../db/rows.ts';
 import { NotFoundError } from '../../errors.ts';
 import type { SessionId } from '../../ids.ts';
 import { taskDigest } from '../../tasks/digest.ts';
 import { reviewTask } from '../../tasks/review.ts';
-import type { ApiDeps } from '../app.ts';
-import { needsScope } from '../auth.ts';
-import { readId, readQuery } from '../body.ts';
-import { count, words } from '../fields.ts';
+import { count, idOut, rowId, stored, words } from '../fields.ts';
+import { lookRoute, type Route } from '../route.ts';
 import { listSessions } from '../session-list.ts';
 
 const listQuery = z.strictObject({
   status: z.enum(SessionStatus).optional(),
-  text: words(200).optional(),
+  text: words(200).optional().describe('Looked for in goal, title, summary and short id.'),
   limit: count({ min: 1, max: 200 }).default(50),
-  /** The `next` of the page before. */
-  before: z.string().max(200).optional(),
+  before: z
+    .string()
+    .max(200)
+    .regex(/^\d{1,16}_./, 'is not the "next" of an earlier page')
+    .optional()
+    .describe('The `next` of the page before.'),
 });
 
 const messagesQuery = z.strictObject({
-  limit: count({ min: 1, max: 500 }).default(100),
-  /** The `seq` of the oldest message of the page before. */
-  before: count({ min: 1, max: Number.MAX_SAFE_INTEGER }).optional(),
+  limit: count({ min: 1, max: 500 }).default(100).describe('How many messages: the newest.'),
+  before: count({ min: 1, max: Number.MAX_SAFE_INTEGER })
+    .optional()
+    .describe('The `seq` of the oldest message of the page before.'),
 });
 
-/** Tasks: the list, one with its messages, its digest and its review (H1, K12). */
-export function sessionRoutes(router: Router, deps: ApiDeps): void {
-  const db = deps.database.read;
+const byId = z.strictObject({ id: rowId<SessionId>('task') });
+const listing = z.object({
+  id: idOut,
+  shortId: z.string(),
+  goal: z.string().nullable(),
+  title: z.string().nullable(),
+  status: z.enum(SessionStatus),
+  outcome: z.enum(SessionOutcome).nullable(),
+  summary: z.string().nullable(),
+  createdBy: z.string(),
+  createdAt: z.date(),
+  lastActivityAt: z.date(),
+  endedAt: z.date().nullable(),
+  pendingApprovals: z.int(),
+});
+const planStep = z.object({
+  seq: z.int(),
+  generation: z.int(),
+  title: z.string(),
+  detail: z.string().nullable(),
+  status: z.enum(PlanStepStatus),
+  note: z.string().nullable(),
+});
+const question = z.object({
+  id: idOut,
+  prompt: z.string(),
+  why: z.string().nullable(),
+  options: stored(z.array(z.string())),
+  status: z.enum(['open', 'answered', 'cancelled']),
+  answer: z.string().nullable(),
+  answeredBy: z.string().nullable(),
+});
+const message = z.object({
+  seq: z.bigint(),
+  role: z.enum(['operator', 'note', 'assistant', 'tool']).describe('`note` is Nomos to the agent.'),
+  sender: z.string().nullable(),
+  text: z.string(),
+  toolCalls: z.unknown().describe('The calls that an answer of the agent made; null for none.'),
+  toolCallId: z.string().nullable(),
+  redacted: z.boolean(),
+  at: z.date(),
+});
+const whole = listing.extend({
+  roomId: z.string().nullable(),
+  pausedReason: z.string().nullable(),
+  plan: z.array(planStep),
+  questions: z.array(question),
+  messages: z.array(message),
+});
+const digest = z.object({
+  shortId: z.string(),
+  title: z.string().nullable(),
+  status: z.enum(SessionStatus),
+  outcome: z.enum(SessionOutcome).nullable(),
+  summary: z.string().nullable(),
+  byStatus: z.array(z.object({ status: z.enum(ExecutionStatus), count: z.int() })),
+  allowed: z.object({
+    byClass: z.int(),
+    byGrant: z.int(),
+    byApproval: z.int(),
+    denied: z.int(),
+  }),
+  entities: z.array(z.string()),
+  knowledge: z.array(z.string()).describe('Titles.'),
+  durationMs: z.number(),
+  passes: z.int(),
+  toolCalls: z.int(),
+  tokensIn: z.int(),
+  tokensOut: z.int(),
+  cost: z.number(),
+  notes: z.array(z.string()),
+});
+const review = z.object({
+  shortId: z.string(),
+  objective: z.string().nullable(),
+  status: z.enum(SessionStatus),
+  outcome: z.enum(SessionOutcome).nullable(),
+  calls: z.array(
+    z.object({
+      tool: z.string(),
+      count: z.int(),
+      failed: z.int(),
+      meanMs: z.number().nullable(),
+    }),
+  ),
+  fanOut: z.array(z.object({ tool: z.string(), what: z.string(), count: z.int() })),
+  blockers: z.array(z.object({ code: z.string(), count: z.int() })),
+  emptyResults: z.int(),
+  oversizedResults: z.array(z.object({ tool: z.string(), characters: z.int() })),
+  advice: z.array(z.string()),
+});
 
-  router.get('/api/v1/sessions', needsScope('read'), async (ctx) => {
-    ctx.body = await listSessions(db, readQuery(ctx, listQuery));
-  });
+/** Tasks: the list, one with its messages, its plan, questions, digest and review (H1, K12). */
+export const sessionRoutes: readonly Route[] = [
+  lookRoute({
+    path: '/api/v1/sessions',
+    tag: 'tasks',
+    summary: 'Tasks, the most recently active first',
+    notes:
+      'Each with its count of waiting approvals. A task that becomes active while you page moves to the front: start again to see it.',
+    query: listQuery,
+    answer: z.object({
+      sessions: z.array(listing),
+      next: z.string().nullable().describe('The `before` of the following page; null at the end.'),
+    }),
+    handle: ({ deps, query }) => listSessions(deps.database.read, query),
+  }),
+  lookRoute({
+    path: '/api/v1/sessions/:id',
+    tag: 'tasks',
+    summary: 'One task with its plan, questions and messages, the oldest first',
+    params: byId,
+    query: messagesQuery,
+    answer: whole,
+    handle: ({ deps, params: { id }, query }) => oneSession(deps.database.read, id, query),
+  }),
+  lookRoute({
+    path: '/api/v1/sessions/:id/plan',
+    tag: 'tasks',
+    summary: 'The plan of a task',
+    notes: 'A step that a later plan took the place of has the status replaced.',
+    params: byId,
+    answer: z.object({ plan: z.array(planStep) }),
+    async handle({ deps, params: { id } }) {
+      const db = deps.database.read;
+      await existing(db, id);
+      return { plan: await planOf(db, id) };
+    },
+  }),
+  lookRoute({
+    path: '/api/v1/sessions/:id/questions',
+    tag: 'tasks',
+    summary: 'The questions of a task, the oldest first',
+    params: byId,
+    answer: z.object({ questions: z.array(question) }),
+    async handle({ deps, params: { id } }) {
+      const db = deps.database.read;
+      await existing(db, id);
+      return { questions: await questionsOf(db, id) };
+    },
+  }),
+  lookRoute({
+    path: '/api/v1/sessions/:id/digest',
+    tag: 'tasks',
+    summary: 'What a task came to',
+    params: byId,
+    answer: digest,
+    handle: ({ deps, params: { id } }) => taskDigest(deps.database.read, id),
+  }),
+  lookRoute({
+    path: '/api/v1/sessions/:id/review',
+    tag: 'tasks',
+    summary: 'How a task went, and what to do better',
+    params: byId,
+    answer: review,
+    handle: ({ deps, params: { id } }) => reviewTask(deps.database.read, id),
+  }),
+];
 
-  router.get('/api/v1/sessions/:id', needsScope('read'), async (ctx) => {
-    const id = readId<SessionId>(ctx.params['id'], 'task');
-    ctx.body = await oneSession(db, id, readQuery(ctx, messagesQuery));
-  });
-
-  router.get('/api/v1/sessions/:id/digest', needsScope('read'), async (ctx) => {
-    ctx.body = await taskDigest(db, readId<SessionId>(ctx.params['id'], 'task'));
-  });
-
-  router.get('/api/v1/sessions/:id/review', needsScope('read'), async (ctx) => {
-    ctx.body = await reviewTask(db, readId<SessionId>(ctx.params['id'], 'task'));
-  });
+async function existing(db: Reader, id: SessionId): Promise<void> {
+  if ((await db.session.count({ where: { id } })) === 0) throw new NotFoundError('task', id);
 }
 
-async function oneSession(db: Reader, id: SessionId, page: z.output<typeof messagesQuery>) {
+async function planOf(db: Reader, sessionId: SessionId): Promise<z.input<typeof planStep>[]> {
+  const steps = await db.planStep.findMany({ where: { sessionId }, orderBy: { seq: 'asc' } });
+  return steps.map(({ seq, generation, title, detail, status, note }: PlanStep) => ({
+    seq,
+    generation,
+    title,
+    detail,
+    status,
+    note,
+  }));
+}
+
+async function questionsOf(db: Reader, sessionId: SessionId): Promise<z.input<typeof question>[]> {
+  const rows = await db.question.findMany({ where: { sessionId }, orderBy: { createdAt: 'asc' } });
+  return rows.map(({ id, prompt, why, options, status, answer, answeredBy }: Question) => ({
+    id,
+    prompt,
+    why,
+    options,
+    status,
+    answer,
+    answeredBy,
+  }));
+}
+
+async function oneSession(
+  db: Reader,
+  id: SessionId,
+  page: z.output<typeof messagesQuery>,
+): Promise<z.input<typeof whole>> {
   const session = await db.session.findUnique({ where: { id } });
   if (session === null) throw new NotFoundError('task', id);
   const [messages, plan, questions, pendingApprovals] = await Promise.all([
@@ -60,8 +239,8 @@ async function oneSession(db: Reader, id: SessionId, page: z.output<typeof messa
       orderBy: { seq: 'desc' },
       take: page.limit,
     }),
-    db.planStep.findMany({ where: { sessionId: id }, orderBy: { seq: 'asc' } }),
-    db.question.findMany({ where: { sessionId: id }, orderBy: { createdAt: 'asc' } }),
+    planOf(db, id),
+    questionsOf(db, id),
     db.approval.count({ where: { sessionId: id, status: 'pending' } }),
   ]);
   return {
@@ -79,35 +258,18 @@ async function oneSession(db: Reader, id: SessionId, page: z.output<typeof messa
     lastActivityAt: session.lastActivityAt,
     endedAt: session.endedAt,
     pendingApprovals,
-    plan: plan.map(({ seq, generation, title, detail, status, note }) => ({
-      seq,
-      generation,
-      title,
-      detail,
-      status,
-      note,
-    })),
-    questions: questions.map(
-      ({ id: questionId, prompt, why, options, status, answer, answeredBy }) => ({
-        id: questionId,
-        prompt,
-        why,
-        options,
-        status,
-        answer,
-        answeredBy,
-      }),
-    ),
-    messages: messages.toReversed().map((message) => ({
-      seq: message.seq,
-      role: message.role,
-      sender: message.sender,
+    plan,
+    questions,
+    messages: messages.toReversed().map((row) => ({
+      seq: row.seq,
+      role: row.role,
+      sender: row.sender,
       // What its writer took back is not shown on (T13).
-      text: message.redactedAt === null ? message.text : '',
-      toolCalls: message.toolCalls,
-      toolCallId: message.toolCallId,
-      redacted: message.redactedAt !== null,
-      at: message.createdAt,
+      text: row.redactedAt === null ? row.text : '',
+      toolCalls: row.toolCalls,
+      toolCallId: row.toolCallId,
+      redacted: row.redactedAt !== null,
+      at: row.createdAt,
     })),
   };
 }

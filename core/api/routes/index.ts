@@ -1,0 +1,25 @@
+import type { Route } from '../route.ts';
+import { approvalRoutes } from './approvals.ts';
+import { auditRoutes } from './audit.ts';
+import { executionRoutes } from './executions.ts';
+import { healthRoutes } from './health.ts';
+import { questionRoutes } from './questions.ts';
+import { scheduleRoutes } from './schedules.ts';
+import { sessionChangeRoutes } from './session-changes.ts';
+import { sessionRoutes } from './sessions.ts';
+import { settingsRoutes } from './settings.ts';
+
+/** The routes that need no token. There is nothing here but health (H3). */
+export const openRoutes: readonly Route[] = healthRoutes;
+
+/** The routes behind a token, in the order in which the documents show them. */
+export const ROUTES: readonly Route[] = [
+  ...sessionRoutes,
+  ...sessionChangeRoutes,
+  ...questionRoutes,
+  ...approvalRoutes,
+  ...executionRoutes,
+  ...scheduleRoutes,
+  ...auditRoutes,
+  ...settingsRoutes,
+];
