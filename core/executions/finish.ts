@@ -12,6 +12,7 @@ import { withoutFirstWord, withoutLastWord } from '../text/words.ts';
 import { terminalText, withoutEscapes } from '../text/terminal.ts';
 import type { Captured, RunEnd } from './ports.ts';
 import { batchNote } from './batch/results.ts';
+import { registerMade } from './registration.ts';
 import { endNote, GRANT_WORDS } from './results.ts';
 import type { SshError } from './ssh/errors.ts';
 import { isFinal, lockExecution, transition, type ExecutionChange } from './states.ts';
@@ -66,6 +67,7 @@ export async function finishExecution(
       { ...change, endedAt: new Date() },
     );
     if (!moved) return false;
+    if (status === 'completed') await registerMade(unit, execution);
     await afterEnd(unit, args.id);
     return true;
   });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Execution } from '../db/rows.ts';
+import { readRegistration } from './registration.ts';
 
 /** What a dry run said, as it is stored. */
 export const previewShape = z.strictObject({
@@ -41,12 +42,19 @@ export function previewFrom(dryRun: Execution, exitCode: number): Preview {
   };
 }
 
-/** What an approval covers of one execution: target, user and command by their hash, and the preview that was shown with them. */
-export function coveredHash(execution: { commandHash: string; preview: unknown }): string {
+/** What an approval covers of one execution: target, user and command by their hash, and what was shown with them: the preview, and what it adds to the graph. */
+export function coveredHash(execution: {
+  commandHash: string;
+  preview: unknown;
+  registers: unknown;
+}): string {
   const preview = readPreview(execution.preview);
-  if (preview === null) return execution.commandHash;
-  const { command, exitCode, outputHash } = preview;
-  return createHash('sha256')
-    .update(JSON.stringify([execution.commandHash, command, exitCode, outputHash]))
-    .digest('hex');
+  const made = readRegistration(execution.registers);
+  if (preview === null && made === null) return execution.commandHash;
+  const bound = [
+    execution.commandHash,
+    ...(preview === null ? [] : [preview.command, preview.exitCode, preview.outputHash]),
+    ...(made === null ? [] : ['registers', made.slug, made.pveId, made.host]),
+  ];
+  return createHash('sha256').update(JSON.stringify(bound)).digest('hex');
 }

@@ -18,6 +18,7 @@ import { refreshStatus } from '../tasks/status.ts';
 import { subjectHash } from './hash.ts';
 import { judge, type Judged } from './judge.ts';
 import { coveredHash, type Preview } from './preview.ts';
+import type { Registration } from './registration.ts';
 import { recordMove } from './states.ts';
 
 /** A command that the agent (or the API) wants to run on one target. */
@@ -33,6 +34,10 @@ export interface ExecutionRequest {
   declaredRisk?: Risk | undefined;
   /** What a dry run said, to stand on the card (A19). */
   preview?: Preview | undefined;
+  /** The container that it makes (X11). */
+  registers?: Registration | undefined;
+  /** What the operator should know of how the command came about; stands on the card under the reasons. */
+  notes?: readonly string[] | undefined;
   /** Milliseconds; the configured default, 60 minutes at most (X3). */
   timeoutMs?: number | undefined;
   /** Who asks, for the audit log. Default `agent`. */
@@ -82,7 +87,11 @@ export async function requestExecution(
           passId: request.passId,
           risk: verdict.risk,
           subjectHash: subjectHash([
-            coveredHash({ commandHash: judged.hash, preview: request.preview ?? null }),
+            coveredHash({
+              commandHash: judged.hash,
+              preview: request.preview ?? null,
+              registers: request.registers ?? null,
+            }),
           ]),
           needsRole: verdict.needsRole,
           needsPeople: verdict.needsPeople,
@@ -131,9 +140,10 @@ export async function storeExecution(
       purpose: request.purpose,
       declaredRisk: request.declaredRisk ?? null,
       risk: verdict.risk,
-      reasons: verdict.reasons,
+      reasons: [...verdict.reasons, ...(request.notes ?? [])],
       blast: judged.blast,
       ...(request.preview === undefined ? {} : { preview: request.preview }),
+      ...(request.registers === undefined ? {} : { registers: request.registers }),
       status,
       allowedBy: permission?.by ?? null,
       grantId: permission?.grant?.id ?? null,

@@ -2,6 +2,7 @@ import type { Execution } from '../db/rows.ts';
 import type { AfterGrant } from '../policy/reopen.ts';
 import { headAndTail } from '../text/clip.ts';
 import { quoted } from '../text/label.ts';
+import { readRegistration } from './registration.ts';
 
 /** How much of each output the model gets, head and tail (X4). */
 export const MODEL_OUTPUT_BYTES = 4096;
@@ -16,6 +17,8 @@ export interface ResultForModel {
   signal?: string;
   error?: string;
   duration_ms?: number;
+  /** The slug under which what it made stands in the graph now. */
+  registered?: string;
   stdout?: string;
   stderr?: string;
   dropped_bytes?: number;
@@ -28,6 +31,7 @@ export function resultForModel(
 ): ResultForModel {
   const stdout = headAndTail(execution.stdout, outputBytes);
   const stderr = headAndTail(execution.stderr, outputBytes);
+  const made = readRegistration(execution.registers);
   const dropped = stdout.droppedBytes + stderr.droppedBytes + unstored(execution);
   return {
     execution_id: execution.shortId,
@@ -40,6 +44,9 @@ export function resultForModel(
     ...(execution.startedAt === null || execution.endedAt === null
       ? {}
       : { duration_ms: execution.endedAt.getTime() - execution.startedAt.getTime() }),
+    ...(made === null || execution.status !== 'completed' || execution.error !== null
+      ? {}
+      : { registered: made.slug }),
     ...(stdout.text === '' ? {} : { stdout: stdout.text }),
     ...(stderr.text === '' ? {} : { stderr: stderr.text }),
     ...(dropped > 0 ? { dropped_bytes: dropped } : {}),

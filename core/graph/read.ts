@@ -46,6 +46,17 @@ export async function listEntities(
   return rows.map((row) => ({ ...row, attributes: publicAttributes(row.attributes) }));
 }
 
+/** How many entities of a type there are in each state. */
+export async function countStates(db: Reader, type: string): Promise<Record<string, number>> {
+  const rows = await db.entity.groupBy({
+    by: ['state'],
+    where: { type, goneFromFileAt: null },
+    _count: true,
+    orderBy: { state: 'asc' },
+  });
+  return Object.fromEntries(rows.map(({ state, _count }) => [state, _count]));
+}
+
 /** One relation as seen from an entity. */
 export interface RelationListing {
   direction: 'out' | 'in';

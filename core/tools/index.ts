@@ -2,9 +2,11 @@ import { askOperatorTool } from './ask-operator.ts';
 import { completeTaskTool } from './complete-task.ts';
 import { createRelationshipTool } from './create-relationship.ts';
 import { explainTool } from './explain.ts';
+import { getAgentActivityTool } from './get-agent-activity.ts';
 import { getBlastRadiusTool } from './get-blast-radius.ts';
 import { getEntityTool } from './get-entity.ts';
 import { getExecutionStatusTool } from './get-execution-status.ts';
+import { getLxcStateTool } from './get-lxc-state.ts';
 import { getRelationsTool } from './get-relations.ts';
 import { getTrendTool } from './get-trend.ts';
 import { listEntitiesTool } from './list-entities.ts';
@@ -16,6 +18,7 @@ import { ToolRegistry } from './registry.ts';
 import { requestExecutionTool } from './request-execution.ts';
 import { runTool } from './run.ts';
 import { setGoalTool } from './set-goal.ts';
+import { tailLogTool } from './tail-log.ts';
 import { updateEntityAttributesTool } from './update-entity-attributes.ts';
 import { updatePlanStepTool } from './update-plan-step.ts';
 
@@ -23,6 +26,7 @@ import { updatePlanStepTool } from './update-plan-step.ts';
 export const agentTools = new ToolRegistry([
   listEntitiesTool,
   listLxcsTool,
+  getLxcStateTool,
   getEntityTool,
   explainTool,
   getRelationsTool,
@@ -30,9 +34,11 @@ export const agentTools = new ToolRegistry([
   getTrendTool,
   runTool,
   requestExecutionTool,
+  tailLogTool,
   getExecutionStatusTool,
   readAttachmentTool,
   listPendingApprovalsTool,
+  getAgentActivityTool,
   setGoalTool,
   proposePlanTool,
   updatePlanStepTool,

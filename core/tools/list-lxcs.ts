@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listEntities } from '../graph/read.ts';
+import { countStates, listEntities } from '../graph/read.ts';
 import { describeEntity } from './describe-entity.ts';
 import { defineTool } from './tool.ts';
 
@@ -9,25 +9,40 @@ const LIMIT = 200;
 export const listLxcsTool = defineTool({
   name: 'list_lxcs',
   description:
-    'The LXC containers with state, health, address, number and Proxmox host, in one call. Shows the active ones unless another state, or "all", is asked for.',
+    'The LXC containers with state, health, address, number and Proxmox host, in one call. Shows the active ones unless other states, or "all", are asked for, and says how many there are in the others.',
   kind: 'read',
   input: z.strictObject({
-    state: z.string().default('active').describe('One state, or "all". Default: "active".'),
+    state: z
+      .array(z.string())
+      .default(['active'])
+      .describe('States such as "active" or "provisioning", or "all". Default: active.'),
+    health: z.string().optional().describe('"healthy", "degraded", "down", "stale" or "unknown".'),
+    text: z.string().min(1).optional().describe('A text that must stand in slug, name or facts.'),
   }),
-  async handler({ db }, { state }) {
-    const found = await listEntities(db, {
-      types: ['lxc'],
-      ...(state === 'all' ? {} : { states: [state] }),
-      limit: LIMIT + 1,
-    });
+  async handler({ db }, { state, health, text }) {
+    const all = state.includes('all');
+    const [found, counts] = await Promise.all([
+      listEntities(db, {
+        types: ['lxc'],
+        ...(all ? {} : { states: state }),
+        ...(health === undefined ? {} : { health }),
+        ...(text === undefined ? {} : { text }),
+        limit: LIMIT + 1,
+      }),
+      countStates(db, 'lxc'),
+    ]);
     const containers = found.slice(0, LIMIT).map((entity) => describeEntity(entity));
+    const others = Object.fromEntries(
+      Object.entries(counts).filter(([name]) => !all && !state.includes(name)),
+    );
     return {
       ok: true,
       value: {
-        state,
+        state: all ? 'all' : state.join(', '),
         count: containers.length,
+        ...(Object.keys(others).length === 0 ? {} : { not_shown: others }),
         ...(found.length > LIMIT
-          ? { note: `There are more than ${LIMIT}; list_entities can narrow it.` }
+          ? { note: `There are more than ${LIMIT}: narrow it with text or health.` }
           : {}),
         containers,
       },

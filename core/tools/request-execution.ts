@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import {
   ACTIONS,
+  type Action,
   aptUpgradeCommand,
   SYSTEMCTL_VERBS,
   systemctlCommand,
   UNIT_NAME,
 } from '../executions/actions.ts';
-import { newContainer, pctCreateCommand } from '../executions/pct-create.ts';
+import { newContainer, type NewContainer } from '../executions/pct-create.ts';
+import type { ExecutionId } from '../ids.ts';
 import { classify } from '../policy/classify.ts';
-import { runTool } from './run.ts';
-import { defineTool } from './tool.ts';
+import { containerToCreate } from './create-container.ts';
+import { alreadyRequested, outcomeOf, requestOne, waitForEnd } from './one-execution.ts';
+import { defineTool, type ChangeContext } from './tool.ts';
 
 const input = z.strictObject({
   action: z
@@ -43,8 +46,11 @@ const input = z.strictObject({
 type Input = z.output<typeof input>;
 
 /** The command that an action stands for, or what is missing for it. */
-function commandOf(args: Input): { command: string } | { missing: string } {
-  switch (args.action) {
+function commandOf(
+  action: Exclude<Action, 'pct_create'>,
+  args: Input,
+): { command: string } | { missing: string } {
+  switch (action) {
     case 'restart':
       return args.unit === undefined
         ? { missing: 'unit' }
@@ -61,10 +67,6 @@ function commandOf(args: Input): { command: string } | { missing: string } {
     case 'pct_exec':
       // A container is entered by its Proxmox host's pct exec whatever is asked of it (X6).
       return args.command === undefined ? { missing: 'command' } : { command: args.command };
-    case 'pct_create':
-      return args.container === undefined
-        ? { missing: 'container' }
-        : { command: pctCreateCommand(args.container) };
   }
 }
 
@@ -72,24 +74,40 @@ function commandOf(args: Input): { command: string } | { missing: string } {
 export const requestExecutionTool = defineTool({
   name: 'request_execution',
   description:
-    'A named action on one host or container: restart a unit, a systemctl verb, apt_upgrade (audit only looks, upgrade changes), pct_exec, pct_create. It is judged, approved and told exactly like run; take run for everything else.',
+    'A named action on one host or container: restart a unit, a systemctl verb, apt_upgrade (audit only looks, upgrade changes), pct_exec, pct_create. It is judged, approved and told exactly like run; take run for everything else. pct_create finds template and number on the host, checks the gateway of a static address, creates and starts, and puts the container into the graph; what is installed in it you do by run on lxc:<hostname> afterwards.',
   kind: 'change',
   input,
   entity: ({ target }) => target,
   looksOnly: (args) => {
-    const made = commandOf(args);
+    if (args.action === 'pct_create') return false;
+    const made = commandOf(args.action, args);
     return 'command' in made && classify(made.command).risk === 'read_only';
   },
   resumable: true,
   async handler(context, args) {
-    const made = commandOf(args);
+    const { action, container } = args;
+    const made =
+      action !== 'pct_create'
+        ? commandOf(action, args)
+        : container === undefined
+          ? { missing: 'container' }
+          : { container };
     if ('missing' in made) {
-      return { ok: false, value: { error: `${args.action} needs the field "${made.missing}".` } };
+      return { ok: false, value: { error: `${action} needs the field "${made.missing}".` } };
     }
-    const { target, purpose } = args;
-    const call = runTool.prepare({ target, purpose, command: made.command });
-    if (!call.ok) return { ok: false, value: { error: call.problem } };
-    if (call.kind !== 'change') throw new Error('run is a change');
-    return call.run(context);
+    const id = (await alreadyRequested(context)) ?? (await request(context, args, made));
+    return outcomeOf(await waitForEnd(context, id));
   },
 });
+
+async function request(
+  context: ChangeContext,
+  { target, purpose }: Input,
+  made: { command: string } | { container: NewContainer },
+): Promise<ExecutionId> {
+  const wanted =
+    'command' in made
+      ? () => ({ target, purpose, command: made.command })
+      : await containerToCreate(context, { target, purpose, container: made.container });
+  return requestOne(context, wanted);
+}

@@ -1,18 +1,14 @@
 import { z } from 'zod';
-import { awaitExecution, type Awaited } from '../executions/await.ts';
-import { requestExecution, type ExecutionRequest } from '../executions/request.ts';
+import type { ExecutionRequest } from '../executions/request.ts';
 import type { Reader } from '../db/database.ts';
 import { NomosError } from '../errors.ts';
 import { selectTargets, type TargetSelector } from '../graph/select-targets.ts';
 import { MAX_COMMAND_BYTES } from '../executions/remote/protocol.ts';
-import type { Preview } from '../executions/preview.ts';
-import { isFinal } from '../executions/states.ts';
-import { faultPoint } from '../faults.ts';
-import { asId, type ExecutionId } from '../ids.ts';
+import type { ExecutionId } from '../ids.ts';
 import { MAX_EXECUTION_MS } from '../limits.ts';
 import { classify } from '../policy/classify.ts';
 import { RISKS } from '../policy/risk.ts';
-import { executionResult, toldByNote } from './execution-result.ts';
+import { alreadyRequested, outcomeOf, requestOne, waitForEnd } from './one-execution.ts';
 import { makePreview, makePreviews } from './preview.ts';
 import { runMany } from './run-many.ts';
 import { defineTool, type ChangeContext, type ToolOutcome } from './tool.ts';
@@ -112,59 +108,23 @@ async function runOne(
   args: Arguments & { target: string },
 ): Promise<ToolOutcome> {
   const id = (await alreadyRequested(context)) ?? (await requestFrom(context, args));
-  const { execution, teller } = await waitForEnd(context, id);
-  const entity = execution.targetSlug;
-  if (teller === 'note') return { ok: true, value: toldByNote(execution), entity };
-  const ok = !isFinal(execution.status) || execution.status === 'completed';
-  return { ok, value: executionResult(execution), entity };
-}
-
-// A pass that was taken up finds what this very call had asked for, instead of asking twice.
-async function alreadyRequested({
-  database,
-  toolCallId,
-}: ChangeContext): Promise<ExecutionId | null> {
-  const call = await database.read.toolCall.findUniqueOrThrow({
-    where: { id: toolCallId },
-    select: { executionId: true },
-  });
-  return call.executionId === null ? null : asId<ExecutionId>(call.executionId);
+  return outcomeOf(await waitForEnd(context, id));
 }
 
 async function requestFrom(
   context: ChangeContext,
   args: Arguments & { target: string },
 ): Promise<ExecutionId> {
-  const { target, purpose, preview } = args;
-  return preview === undefined || changesNothing(args)
-    ? request(context, args)
-    : request(context, args, await makePreview(context, { target, command: preview, purpose }));
+  const { target, purpose } = args;
+  const preview =
+    args.preview === undefined || changesNothing(args)
+      ? undefined
+      : await makePreview(context, { target, command: args.preview, purpose });
+  return requestOne(context, () => ({ target, preview, ...whatToRun(args) }));
 }
 
 const changesNothing = ({ command, declared_risk }: Arguments): boolean =>
   classify(command, declared_risk).risk === 'read_only';
-
-async function request(
-  context: ChangeContext,
-  args: Arguments & { target: string },
-  preview?: Preview,
-): Promise<ExecutionId> {
-  const { sessionId, turnId, passId, toolCallId } = context;
-  return context.write(async (unit) => {
-    const { executionId } = await requestExecution(unit, {
-      sessionId,
-      turnId,
-      passId,
-      toolCallId,
-      target: args.target,
-      preview,
-      ...whatToRun(args),
-    });
-    await unit.db.toolCall.update({ where: { id: toolCallId }, data: { executionId } });
-    await faultPoint('agent.before_execution_requested');
-    return executionId;
-  });
-}
 
 function whatToRun(
   args: Arguments,
@@ -186,9 +146,4 @@ async function selectFew(db: Reader, selected: TargetSelector): Promise<string[]
     `The selector picks ${slugs.length} targets; one call takes ${MAX_TARGETS}.`,
     { hint: 'Narrow it by type, state or tag, or give lists.' },
   );
-}
-
-async function waitForEnd(context: ChangeContext, id: ExecutionId): Promise<Awaited> {
-  const { signal, inlineWaitMs: timeoutMs } = context;
-  return awaitExecution(context, id, { timeoutMs, signal });
 }

@@ -1,4 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  containerStateCommand,
+  readContainerState,
+} from '../../core/executions/container-state.ts';
+import { gatewayCommand } from '../../core/executions/pct-create.ts';
+import {
+  chooseTemplate,
+  GUESTS_COMMAND,
+  NEXT_ID_COMMAND,
+  nextId,
+  storagesOf,
+  takenIds,
+  TEMPLATE_STORAGES_COMMAND,
+  templatesCommand,
+  templatesOf,
+} from '../../core/executions/pct-facts.ts';
 import { testFleet } from './test-support/client.ts';
 import type { TestFleet } from './test-support/client.ts';
 
@@ -106,7 +122,18 @@ describe('the stories of the demo fleet', { timeout: 60_000 }, () => {
 
   it('X11: a container is created from a template, started, refused twice, and destroyed', async () => {
     const template = 'local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst';
-    expect(await out('pve-1', 'pveam list local')).toContain(template);
+    const storages = storagesOf(await out('pve-1', TEMPLATE_STORAGES_COMMAND));
+    const templates = templatesOf(await out('pve-1', templatesCommand(storages)));
+    expect(chooseTemplate('debian-12', templates)?.template).toBe(template);
+    expect(takenIds(await out('pve-1', GUESTS_COMMAND))?.has(105)).toBe(true);
+    expect(nextId(await out('pve-1', NEXT_ID_COMMAND))).toBeGreaterThan(99);
+    const ping = async (bridge: string): Promise<number | undefined> =>
+      (await t.run('pve-1', gatewayCommand(bridge, '10.20.0.1'))).exitCode;
+    expect([await ping('vmbr0'), await ping('vmbr1')]).toEqual([0, 2]);
+    expect(readContainerState(await out('pve-1', containerStateCommand(102)))).toMatchObject({
+      status: 'running',
+      config: { net0: expect.stringContaining('bridge=vmbr0') as string },
+    });
     const id = (await out('pve-1', 'pvesh get /cluster/nextid')).trim();
     const create = `pct create ${id} ${template} --hostname probe --net0 name=eth0,bridge=vmbr0,ip=dhcp --start 1`;
     expect((await t.run('pve-1', create)).exitCode).toBe(0);

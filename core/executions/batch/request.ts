@@ -55,7 +55,11 @@ export async function requestBatch(unit: Unit, request: BatchRequest): Promise<B
           passId: request.passId,
           subjectHash: subjectHash(
             list.map(({ hash, target }) =>
-              coveredHash({ commandHash: hash, preview: previews.get(target.slug) ?? null }),
+              coveredHash({
+                commandHash: hash,
+                preview: previews.get(target.slug) ?? null,
+                registers: null,
+              }),
             ),
           ),
           ...strictest(list),

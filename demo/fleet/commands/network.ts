@@ -121,9 +121,15 @@ function ss(args: readonly string[], machine: Machine): Said {
 
 type Find = (io: CommandIo, name: string) => Machine | undefined;
 
+/** The interfaces that the machines of the demo fleet have. */
+const DEVICES: ReadonlySet<string> = new Set(['eth0', 'vmbr0']);
+
 async function ping(args: readonly string[], io: CommandIo, find: Find): Promise<Said> {
   const { value, rest } = options(args, ['-c', '-W', '-w', '-i', '-s', '-I']);
   const name = rest[0] ?? '';
+  const device = value('-I');
+  if (device !== undefined && /^[a-z]/.test(device) && !DEVICES.has(device))
+    return fail(2, `ping: SO_BINDTODEVICE ${device}: No such device`);
   const gateway = name === '10.20.0.1';
   const machine = find(io, name);
   const known = machine !== undefined || gateway || /^\d+\.\d+\.\d+\.\d+$/.test(name);

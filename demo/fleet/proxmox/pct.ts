@@ -25,7 +25,9 @@ export function pctCommand(node: ProxmoxNode): Handler {
     const { machine, config, snapshots } = container;
     switch (verb) {
       case 'status':
-        return `status: ${status(container)}\n`;
+        return rest.includes('--verbose') || rest.includes('-verbose')
+          ? verbose(container)
+          : `status: ${status(container)}\n`;
       case 'config':
         return [...config].map(([key, value]) => `${key}: ${value}\n`).join('');
       case 'exec':
@@ -128,6 +130,22 @@ const VERBS = new Set([
 
 function status({ machine }: Container): string {
   return machine.up ? 'running' : 'stopped';
+}
+
+function verbose(container: Container): string {
+  const { machine, config, id } = container;
+  const uptime = machine.up ? Math.floor((Date.now() - machine.bootedAtMs) / 1000) : 0;
+  const lines = {
+    maxmem: Number(config.get('memory') ?? 512) * 1024 * 1024,
+    name: machine.name,
+    status: status(container),
+    type: 'lxc',
+    uptime,
+    vmid: id,
+  };
+  return Object.entries(lines)
+    .map(([key, value]) => `${key}: ${value}\n`)
+    .join('');
 }
 
 function list(node: ProxmoxNode): string {
