@@ -189,13 +189,14 @@ async function askAgain(
     needsPeople: verdict.needsPeople,
   });
   for (const one of all) {
+    const continuation = one.continuation === 'suppressed' ? one.continuation : 'due';
     await transition(
       unit,
       one,
       'queued',
       'pending_approval',
       { actor: 'system', data: { why: 'what allowed it ended before it started' } },
-      { approvalId, allowedBy: null, grantId: null, queuedAt: null, continuation: 'due' },
+      { approvalId, allowedBy: null, grantId: null, queuedAt: null, continuation },
     );
   }
   if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);

@@ -40,6 +40,8 @@ export interface ExecutionRequest {
   notes?: readonly string[] | undefined;
   /** Milliseconds; the configured default, 60 minutes at most (X3). */
   timeoutMs?: number | undefined;
+  /** Its end wakes nobody: whoever asks uses what it says by itself. */
+  silent?: boolean | undefined;
   /** Who asks, for the audit log. Default `agent`. */
   actor?: string | undefined;
 }
@@ -150,7 +152,7 @@ export async function storeExecution(
       approvalId: place.approvalId,
       timeoutMs: Math.min(request.timeoutMs ?? limits().executionTimeoutMs, MAX_EXECUTION_MS),
       // What waits for a person is not waited for by the pass: its end wakes the agent (J1).
-      continuation: waits ? 'due' : 'awaited',
+      continuation: request.silent === true ? 'suppressed' : waits ? 'due' : 'awaited',
       queuedAt: waits ? null : new Date(),
     },
   });

@@ -34,6 +34,8 @@ export async function look(
       target: read.target,
       command: read.command,
       purpose: `${read.what}: ${cutLabel(read.purpose, 250)}`,
+      // The call uses what it says. One whose pass died is made again, and the old one concerns nobody.
+      silent: true,
     });
     if (outcome.kind === 'queued' && outcome.risk === 'read_only') return outcome.executionId;
     // Thrown here, so that nothing of the request stays.

@@ -19,7 +19,7 @@ beforeAll(async () => {
     light: false,
     movesClock: false,
   });
-  operator = new OperatorAtWork(world, new Random(7), { steady: true });
+  operator = new OperatorAtWork(world, new Random(7), { steady: 'verb' });
   operator.start();
 });
 afterAll(async () => {

@@ -255,7 +255,13 @@ describe('A19: the agent’s preview', () => {
     await bench.pass(sessionId);
     expect(bench.ran).toEqual([{ target: 'host:web-1', command: 'apt-get -s upgrade' }]);
     const [dryRun, upgrade] = await executions(sessionId);
-    expect(dryRun).toMatchObject({ risk: 'read_only', allowedBy: 'class', status: 'failed' });
+    expect(dryRun).toMatchObject({
+      risk: 'read_only',
+      allowedBy: 'class',
+      status: 'failed',
+      // Neither its end nor that of one whose pass died is told by a note of its own (R7).
+      continuation: 'suppressed',
+    });
     expect(upgrade).toMatchObject({ status: 'pending_approval' });
     expect(upgrade?.preview).toMatchObject({
       executionId: dryRun?.id,

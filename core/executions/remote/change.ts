@@ -129,6 +129,8 @@ export class Changes {
         // The channel tells the end itself, with the last of the output, unless it is as dead as that.
         if (!over) hangUp = setTimeout(() => channel?.close(), end.kind === 'failed' ? 0 : slackMs);
       });
+      // Told where it is waited for, if it still is.
+      forcing.catch(() => {});
     };
     const cancel = (): void => force('cancel');
     let overdue: NodeJS.Timeout | undefined;

@@ -77,6 +77,8 @@ export async function talk(
         case 'attached':
           result.shell = message.shell;
           passed = faultPoint(`remote.${message.type}`);
+          // What a test throws there is told where it is waited for, at the end.
+          passed.catch(() => {});
           break;
         case 'output':
           options.onOutput(message.stream, message.bytes, message.afterGap);

@@ -230,6 +230,13 @@ async function wokenOnce(
   for (const one of executions) {
     const name = `${one.shortId} (${one.purpose}, ${one.status})`;
     if (!isFinal(one.status)) continue;
+    if (/^(Preview|Check): /.test(one.purpose)) {
+      if (one.continuation !== 'suppressed' || heard.has(`${one.sessionId} ${one.shortId}`))
+        wrong.push(
+          `R7: ${name} goes before a change, but is ${one.continuation}, as if to be told`,
+        );
+      continue;
+    }
     if (one.continuation === 'awaited' || one.continuation === 'due') {
       wrong.push(`R7: ${name} has ended, and nobody was told: ${one.continuation}`);
       continue;

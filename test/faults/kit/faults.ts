@@ -1,36 +1,6 @@
+import { FAULT_POINTS } from './points.ts';
 import type { Random } from './random.ts';
 import { LEASE_MS, type FaultWorld } from './world.ts';
-
-/** The points of the code at which a process can be told to end itself, with how often they may be passed before. */
-export const KILL_POINTS: ReadonlyArray<readonly [point: string, passings: number]> = [
-  ['pass.claimed', 3],
-  ['agent.before_model_call', 4],
-  ['agent.before_answer_stored', 4],
-  ['agent.answer_stored', 4],
-  ['agent.tool_started', 4],
-  ['agent.before_execution_requested', 3],
-  ['agent.before_tool_result', 4],
-  ['agent.tool_ended', 4],
-  ['approval.before_approve', 2],
-  ['execution.before_claim_commit', 3],
-  ['execution.claimed', 3],
-  ['execution.before_start', 3],
-  ['execution.ended', 3],
-  ['execution.before_finish', 3],
-  ['execution.finished', 3],
-  ['ssh.connect', 1],
-];
-
-/** Those of the bot's own. */
-export const BOT_KILL_POINTS: ReadonlyArray<readonly [point: string, passings: number]> = [
-  ['inbox.before_store', 6],
-  ['inbox.stored', 6],
-  ['inbox.before_commit', 3],
-  ['projector.before_commit', 8],
-  ['outbox.before_put', 12],
-  ['outbox.after_put', 12],
-  ['outbox.before_mark', 12],
-];
 
 /** One fault: done by `inject`, which settles once the cause is gone (its consequences go on). */
 export interface Fault {
@@ -66,8 +36,14 @@ export function chooseFault(random: Random, world: FaultWorld): Fault {
   switch (kind) {
     case 'kill at':
     case 'kill bot at': {
-      const [point, passings] = random.pick(kind === 'kill at' ? KILL_POINTS : BOT_KILL_POINTS);
-      const at = `${point}#${random.int(1, passings)}`;
+      const { name, passings } = random.pick(
+        FAULT_POINTS.filter(({ where }) =>
+          kind === 'kill at'
+            ? where === 'jobs'
+            : where === 'bot' || (where === 'crypto' && world.matrix?.encrypted === true),
+        ),
+      );
+      const at = `${name}#${random.int(1, passings)}`;
       const who = kind === 'kill at' ? victim : world.processes[0];
       return {
         name: `kill ${who?.name} at ${at}`,

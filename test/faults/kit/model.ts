@@ -13,9 +13,12 @@ export const STEP_KINDS = [
   'ask',
   'fan',
   'canary',
+  'preview',
 ] as const;
+/** What only scripts of a fixed kind do: a command that goes on until it is cancelled. */
+const MORE_KINDS = ['endless'] as const;
 /** One of them. */
-export type StepKind = (typeof STEP_KINDS)[number];
+export type StepKind = (typeof STEP_KINDS)[number] | (typeof MORE_KINDS)[number];
 
 /** What an operator asks for, in a form that the model of the kit understands. */
 export interface TaskScript {
@@ -28,16 +31,27 @@ export interface TaskScript {
 
 /** The operator's words for a script. */
 export function scriptText(script: TaskScript): string {
-  return `This is new work for you, ${script.token}: ${script.steps.join(' ')}${script.goal ? ' with a goal' : ''}.`;
+  const words: string[] = [];
+  // Short, so that it stands whole in a summary too: "read*22 change".
+  for (const step of script.steps) {
+    const [kind, times = '1'] = words.at(-1)?.split('*') ?? [];
+    if (kind === step) words[words.length - 1] = `${step}*${Number(times) + 1}`;
+    else words.push(step);
+  }
+  return `This is new work for you, ${script.token}: ${words.join(' ')}${script.goal ? ' with a goal' : ''}.`;
 }
 
 /** The script in an operator's words, if there is one. */
 export function readScript(text: string): TaskScript | undefined {
-  const found = /This is new work for you, (t[0-9a-z]+): ([a-z ]+?)( with a goal)?\.$/m.exec(text);
+  // In its own message, or quoted in the summary of those that are left out.
+  const found =
+    /This is new work for you, (t[0-9a-z]+): ([a-z0-9* ]+?)( with a goal)?\.["]?$/m.exec(text);
   if (found?.[1] === undefined || found[2] === undefined) return undefined;
-  const steps = found[2]
-    .split(' ')
-    .filter((word): word is StepKind => (STEP_KINDS as readonly string[]).includes(word));
+  const steps = found[2].split(' ').flatMap((word) => {
+    const [name, times = '1'] = word.split('*');
+    const kind = [...STEP_KINDS, ...MORE_KINDS].find((one) => one === name);
+    return kind === undefined ? [] : Array.from({ length: Number(times) }, () => kind);
+  });
   return { token: found[1], steps, goal: found[3] !== undefined };
 }
 
@@ -148,7 +162,9 @@ const WAITS = /Waiting for the operator|Still running|Allowed and about to start
 /** What the model says to a conversation. */
 export function nextStep(messages: readonly Asked[], command: CommandMaker): Answer {
   const script = messages
-    .map((message) => (message.role === 'user' ? readScript(message.content ?? '') : undefined))
+    .map(({ role, content }) =>
+      role === 'user' || role === 'system' ? readScript(content ?? '') : undefined,
+    )
     .findLast((found) => found !== undefined);
   if (script === undefined) return { text: 'I do not know what to do.' };
   const last = messages.findLast(
@@ -211,6 +227,8 @@ function callsFor(
       return [run(), run({ target: 'host:web-2' })];
     case 'fan':
       return [run({ target: ['host:web-1', 'host:web-2', 'host:web-3'] })];
+    case 'preview':
+      return [run({ preview: 'uname -r' })];
     case 'canary':
       return [run({ target: ['host:web-1', 'host:web-2', 'host:web-3'], canary: true })];
     default:

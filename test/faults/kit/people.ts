@@ -24,6 +24,9 @@ import { isAway, type FaultWorld } from './world.ts';
 const AGAIN_MS = 8_000;
 const LOOK_MS = 120;
 
+/** How a steady operator approves: by the domain's own verb, or through the program: in the room or by its API, where there is one. */
+export type Steady = 'verb' | 'program';
+
 /** See the head of this file. */
 export class OperatorAtWork {
   /** The events by which tasks were asked for; each must open exactly one. */
@@ -39,13 +42,15 @@ export class OperatorAtWork {
   #loop: Promise<void> | undefined;
   #serial = 0;
 
-  readonly #steady: boolean;
+  readonly #steady: Steady | undefined;
+  /** Cancels whatever changes something, once it runs. */
+  cancels = false;
 
-  /** `steady`: approves whatever waits, by the domain's own verb, and never changes their mind. */
-  constructor(world: FaultWorld, random: Random, options: { steady?: boolean } = {}) {
+  /** With `steady` they approve whatever waits and never change their mind; see there. */
+  constructor(world: FaultWorld, random: Random, options: { steady?: Steady } = {}) {
     this.#world = world;
     this.#random = random;
-    this.#steady = options.steady === true;
+    this.#steady = options.steady;
   }
 
   /** Looks at what waits for a person from now on, until `stop`. */
@@ -93,7 +98,8 @@ export class OperatorAtWork {
     for (const question of questions) {
       if (this.#due(question.id)) await this.#answer(question.id, question.sessionId);
     }
-    if (!this.#steady) await this.#whim();
+    if (this.cancels) await this.#cancelAll();
+    else if (this.#steady === undefined) await this.#whim();
     await this.#pokeFailed();
   }
 
@@ -105,7 +111,12 @@ export class OperatorAtWork {
   }
 
   async #decide(approval: WaitingApproval): Promise<void> {
-    if (this.#steady) return this.#decideByVerb(approval, 'approve');
+    if (this.#steady === 'verb') return this.#decideByVerb(approval, 'approve');
+    if (this.#steady === 'program') {
+      return this.#world.matrix === undefined
+        ? this.#decideByApi(approval, 'approve')
+        : this.#decideInRoom(approval, 'approve');
+    }
     const verdict = this.#random.chance(0.85) ? 'approve' : 'deny';
     const kind = this.#random.weighted([
       [this.#world.matrix === undefined ? 0 : 6, 'room'],
@@ -266,6 +277,21 @@ export class OperatorAtWork {
           });
         }
       });
+    }
+  }
+
+  async #cancelAll(): Promise<void> {
+    const { database, operator } = this.#world;
+    const running = await database.read.execution.findMany({
+      where: { status: 'running', risk: { not: 'read_only' } },
+      select: { id: true },
+    });
+    const begun = new Set(this.#world.hostLog('starts').map(({ executionId }) => executionId));
+    for (const { id } of running) {
+      if (!begun.has(id) || !this.#due(`cancel ${id}`)) continue;
+      await database.write((unit) =>
+        requestCancel(unit, { executionId: asId<ExecutionId>(id), by: operator.userId }),
+      );
     }
   }
 

@@ -75,7 +75,7 @@ function randomScript(random: Random, token: string, steps: readonly StepKind[])
 }
 
 /** Waits until nothing is under way any more: every task has ended, and all that was to be said was said. */
-async function atRest(world: FaultWorld, operator: OperatorAtWork): Promise<void> {
+export async function atRest(world: FaultWorld, operator: OperatorAtWork): Promise<void> {
   const { database, matrix } = world;
   let last = '';
   let since = performance.now();
@@ -108,7 +108,7 @@ async function atRest(world: FaultWorld, operator: OperatorAtWork): Promise<void
 }
 
 /** What is not at rest, in words. */
-async function underWay({ database, processes }: FaultWorld): Promise<string[]> {
+export async function underWay({ database, processes }: FaultWorld): Promise<string[]> {
   const rows = await database.read.$queryRaw<Array<{ what: string }>>`
     SELECT 'task ' || short_id || ' ' || status || coalesce(' paused: ' || paused_reason, '') AS what FROM sessions WHERE ended_at IS NULL
     UNION ALL SELECT 'pass ' || id || ' ' || state || ' ' || cause || ' attempt ' || attempt || coalesce(' ' || lease_owner, '')

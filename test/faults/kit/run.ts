@@ -1,9 +1,9 @@
 import { setLease } from '../../../core/leases.ts';
 import { setLimits, DEFAULT_LIMITS } from '../../../core/limits.ts';
 import { findFaketime } from '../../support/fake-clock.ts';
-import { BOT_KILL_POINTS, KILL_POINTS } from './faults.ts';
 import { STEP_KINDS, type StepKind } from './model.ts';
 import { OperatorAtWork } from './people.ts';
+import { FAULT_POINTS } from './points.ts';
 import { Random } from './random.ts';
 import { runRound, type RoundReport } from './rounds.ts';
 import { HurtServices } from './services.ts';
@@ -33,11 +33,16 @@ export interface FaultRun {
   say: (line: string) => void;
 }
 
-/** Runs rounds and tells of them. Gives the number of rounds in which something was wrong. */
-export async function runFaults(run: FaultRun): Promise<number> {
+/** Makes this process fit for light worlds: short leases and waits as in the processes of the others, and fault points that end one worker. */
+export function prepare(): void {
   setLimits({ ...DEFAULT_LIMITS, inlineWaitMs: 1_000 });
   setLease(LEASE_MS);
-  armLightWorkers([...KILL_POINTS, ...BOT_KILL_POINTS].map(([point]) => point));
+  armLightWorkers(FAULT_POINTS.map(({ name }) => name));
+}
+
+/** Runs rounds and tells of them. Gives the number of rounds in which something was wrong. */
+export async function runFaults(run: FaultRun): Promise<number> {
+  prepare();
   const { rounds, seed, kind, workers, worlds } = run;
   if (findFaketime() === undefined)
     run.say(
@@ -81,6 +86,8 @@ async function oneAfterAnother(
       name: `faults_${place}_${n}`,
       seed,
       matrix: run.kind === 'matrix',
+      // Every other world of a place.
+      encrypted: run.kind === 'matrix' && n % 2 === 1,
       light: run.kind === 'light',
       workers: run.workers,
       movesClock: run.movesClock === true && run.worlds === 1,

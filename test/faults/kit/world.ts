@@ -38,6 +38,10 @@ export interface WorldOptions {
   movesClock: boolean;
   /** Workers inside this process instead of processes of their own; not with a homeserver. */
   light: boolean;
+  /** With a homeserver: every room is encrypted, and the operator's client has keys. */
+  encrypted?: boolean;
+  /** The fault points (`name#n`) at which the first process's first lives end. */
+  firstDeaths?: readonly string[];
 }
 
 /** What a command of the workload wrote on its host. */
@@ -54,6 +58,7 @@ export interface MatrixSide {
   bot: MatrixAccount;
   person: Person;
   serverUrl: string;
+  encrypted: boolean;
 }
 
 /** Leases in a world: short, so that a freeze can outlast one; long enough for a machine that has other work to do. */
@@ -122,7 +127,8 @@ export class FaultWorld {
     ]);
     const model = await PlanningModel.start(commandsOn(sshd), new Random(options.seed ^ 0x5eed));
     const dir = mkdtempSync(path.join(tmpdir(), 'nomos-faults-'));
-    const matrix = options.matrix ? await openMatrix(services, name) : undefined;
+    const encrypted = options.encrypted === true;
+    const matrix = options.matrix ? await openMatrix(services, name, encrypted) : undefined;
     const userId = matrix?.person.userId ?? asId<UserId>('@ann:faults.local');
     const { token } = await createToken(database, {
       name: 'faults',
@@ -157,6 +163,7 @@ export class FaultWorld {
       NOMOS_INLINE_WAIT: '1s',
       NOMOS_FAULT_LEASE_MS: String(LEASE_MS),
       NOMOS_LOG_LEVEL: 'info',
+      NOMOS_ENCRYPTION: encrypted ? 'always' : 'auto',
     };
     const processes = Array.from({ length: options.workers }, (_, index) => {
       const workerName = `worker-${index + 1}`;
@@ -187,7 +194,7 @@ export class FaultWorld {
       movesClock: options.movesClock,
       dir,
     });
-    await world.#startAll();
+    await world.#startAll(options.firstDeaths ?? []);
     return world;
   }
 
@@ -229,9 +236,10 @@ export class FaultWorld {
     };
   }
 
-  /** Takes back what was armed and did not happen yet, as far as no process was started with it. */
-  disarm(): void {
+  /** Takes back what was armed and did not happen yet; a process that was started with it is ended and started without. */
+  async disarm(victim: Worker): Promise<void> {
     this.#armed.length = 0;
+    if (this.#fuse.delete(victim)) await victim.end('SIGTERM');
   }
 
   /** What commands of the workload wrote on the hosts: when they began, or when they ended. */
@@ -258,9 +266,13 @@ export class FaultWorld {
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
-  async #startAll(): Promise<void> {
+  async #startAll(firstDeaths: readonly string[]): Promise<void> {
+    const [first, ...rest] = firstDeaths;
+    this.#armed.push(...rest);
     for (const one of this.processes) {
-      one.start();
+      const point = one === this.processes[0] ? first : undefined;
+      if (point !== undefined) this.#fuse.set(one, point);
+      one.start(point);
       void this.#keep(one);
     }
     await this.until('Nomos is up', 150_000, async () =>
@@ -309,6 +321,8 @@ function commandsOn(sshd: TestSshd): (kind: StepKind, token: string, step: numbe
         return `uname -a; echo ${name}`;
       case 'slow':
         return `${begin}; sleep 2.5; ${end}`;
+      case 'endless':
+        return `${begin}; sleep 300; ${end}`;
       case 'fail':
         return `${begin}; ${end}; exit 3`;
       case 'destroy':
@@ -331,7 +345,11 @@ function writeInventory(dir: string, sshd: TestSshd): void {
   );
 }
 
-async function openMatrix(services: HurtServices, name: string): Promise<MatrixSide> {
+async function openMatrix(
+  services: HurtServices,
+  name: string,
+  encrypted: boolean,
+): Promise<MatrixSide> {
   const homeserver = await services.homeserver();
   const account = async (who: string): Promise<MatrixAccount> => {
     const made = await homeserver.accounts.register(`${who}-${name}`, `password-of-${who}`);
@@ -346,8 +364,9 @@ async function openMatrix(services: HurtServices, name: string): Promise<MatrixS
   return {
     proxy,
     bot,
-    person: await Person.open(homeserver.url, ann),
+    person: await Person.open(homeserver.url, ann, { encrypts: encrypted }),
     serverUrl: homeserver.url,
+    encrypted,
   };
 }
 
