@@ -1,7 +1,9 @@
 /** What is called read-only is run, in a sandbox, and what it changed is compared with what was said. */
 import { spawnSync } from 'node:child_process';
+import { release } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { cases, EFFORT } from './cases/cases.ts';
+import { makeProcessLimit, PROCESS_LIMIT } from './cases/process-limit.ts';
 import { changesIn, sandboxMissing } from './cases/sandbox.ts';
 import { classify } from './classify.ts';
 
@@ -86,6 +88,25 @@ describe.skipIf(missing !== undefined)(
       expect([...changed.keys()]).toEqual([1, 3, 4]);
       expect(changed.get(1)).toContain('srv/new');
     });
+
+    test.for([
+      ['of the process namespace', release()],
+      ['of a cgroup, as on older kernels', '5.10'],
+    ] as const)(
+      'a shell that starts processes without end is stopped at the limit %s, and the next command runs as ever',
+      async ([, kernel], { skip }) => {
+        const limit = makeProcessLimit(kernel);
+        if (!limit) return skip('this machine has no such limit');
+        // Each process leaves a file first. The bound is for the day when the limit does not hold.
+        const bomb = 'n=0; while [ $n -lt 3000 ]; do n=$((n+1)); : > /srv/p$n; sleep 60 & done';
+        const changed = await changesIn([`sh -c '${bomb}'`, 'touch new', 'ls'], limit);
+        const started = changed.get(0)?.match(/srv\/p\d+/g)?.length ?? 0;
+        expect(started).toBeGreaterThan(PROCESS_LIMIT / 2);
+        expect(started).toBeLessThanOrEqual(PROCESS_LIMIT);
+        expect(changed.get(1)).toContain('srv/new');
+        expect([...changed.keys()]).toEqual([0, 1]);
+      },
+    );
 
     test('ordinary inspection, as far as its programs are here', async () => {
       const all = cases('reading').filter(

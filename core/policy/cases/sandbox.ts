@@ -1,12 +1,14 @@
 /**
  * A throw-away world for commands: its own mount, process and network namespaces, the machine's root below an overlay in memory,
- * a read-only /proc, an empty /dev, few capabilities, a time limit. What a command changes lands in the overlay and is seen.
+ * a read-only /proc, an empty /dev, few capabilities, a limit on processes, a time limit. What a command changes lands in the
+ * overlay and is seen. It takes root: without, the machine's files cannot be laid below an overlay (its mounts are locked).
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PINNED_ENV } from '../environment.ts';
+import { makeProcessLimit, PROCESS_LIMIT } from './process-limit.ts';
 
 const NAMESPACES = [
   '--mount',
@@ -22,6 +24,10 @@ const NAMESPACES = [
 
 /** Why there can be no sandbox here; undefined when there can. */
 export function sandboxMissing(): string | undefined {
+  if (process.getuid?.() !== 0) return 'it takes root to lay an overlay over the machine';
+  const limit = makeProcessLimit();
+  limit?.free();
+  if (!limit) return 'no limit on processes: Linux before 6.14, and no pids cgroup can be made';
   const tried = spawnSync(
     'unshare',
     [...NAMESPACES, 'sh', '-c', 'command -v setpriv chroot timeout >/dev/null'],
@@ -34,7 +40,7 @@ export function sandboxMissing(): string | undefined {
 /** Makes the world and starts the runner inside it, with the pinned environment and few capabilities. */
 const DRIVER = String.raw`
 set -eu
-world=$1; runner=$2; shift 2
+world=$1; runner=$2; limit=$3; most=$4; shift 4
 mount -t tmpfs none "$world"
 mkdir "$world/upper" "$world/work" "$world/root"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$world/upper,workdir=$world/work" "$world/root"
@@ -42,7 +48,9 @@ cd "$world/root"
 rm -rf srv; mkdir -p srv/d .changed
 for f in a b c.txt d/e; do printf 'one 1\ntwo 2\nthree 3\n' > "srv/$f"; done
 mount --bind -o ro "$world/upper" .changed
-mount -t proc -o ro none proc
+mount -t proc none proc
+if [ "$limit" = pid_max ]; then echo "$most" > proc/sys/kernel/pid_max; else echo 0 > "$limit/cgroup.procs"; fi
+mount -o remount,ro,bind proc
 mount -t tmpfs none dev
 mknod -m 666 dev/null c 1 3; mknod -m 666 dev/zero c 1 5; mknod -m 666 dev/urandom c 1 9
 ln -s /proc/self/fd dev/fd; ln -s fd/0 dev/stdin; ln -s fd/1 dev/stdout; ln -s fd/2 dev/stderr
@@ -51,13 +59,17 @@ exec chroot . /usr/bin/setpriv --no-new-privs --inh-caps=-all \
   /usr/bin/env -i -C /srv "$@" /bin/bash --noprofile --norc -c "$runner"
 `;
 
-/** Runs each command that comes in and says its place and what changed. /tmp itself may change: programs keep scratch files there. */
+/**
+ * Runs each command that comes in and says its place and what changed. /tmp itself may change: programs keep scratch files
+ * there. What a command leaves running is ended before the next (the runner is the first process of its namespace).
+ */
 const RUNNER = String.raw`
 state() { find /.changed -mindepth 1 -not -path /.changed/tmp -printf '%P %y %s %i %T@ %m\n'; }
 before=$(state)
 number=0
 while IFS= read -r -d '' command; do
   timeout -s KILL 3 bash --noprofile --norc -c "$command" </dev/null >/dev/null 2>&1
+  kill -KILL -1 2>/dev/null || true
   after=$(state)
   if [ "$after" != "$before" ]; then
     changed=$(diff <(echo "$before" | sort) <(echo "$after" | sort) | sed -n 's/^[<>] \([^ ]*\).*/\1/p' | sort -u | tr '\n' ' ')
@@ -70,7 +82,11 @@ printf 'end\t%s\n' "$number"
 `;
 
 /** Runs commands one after another in one sandbox. The answer: what each changed, by its place; nothing for most. */
-export async function changesIn(commands: readonly string[]): Promise<Map<number, string>> {
+export async function changesIn(
+  commands: readonly string[],
+  limit = makeProcessLimit(),
+): Promise<Map<number, string>> {
+  if (!limit) throw new Error('no sandbox without a limit on processes');
   const world = mkdtempSync(join(tmpdir(), 'nomos-sandbox-'));
   try {
     const environment = Object.entries({
@@ -89,6 +105,8 @@ export async function changesIn(commands: readonly string[]): Promise<Map<number
         'driver',
         world,
         RUNNER,
+        limit.word,
+        `${PROCESS_LIMIT}`,
         ...environment.map(([name, value]) => `${name}=${value}`),
       ],
       {
@@ -110,6 +128,7 @@ export async function changesIn(commands: readonly string[]): Promise<Map<number
     );
   } finally {
     rmSync(world, { recursive: true, force: true });
+    limit.free();
   }
 }
 
