@@ -5,6 +5,7 @@ import { ATTACHED, commandBlock, SECRET_NOT_SHOWN } from './command.ts';
 import { FINAL_STATUSES, stateWords } from './execution.ts';
 import { batchPreviews, PREVIEWS_ATTACHED } from './preview.ts';
 import { em, list, para, rich, strong, type Rich } from './rich.ts';
+import { batchScripts } from './scripts.ts';
 import type { BatchState, BlastState, ExecutionState } from './state.ts';
 import type { View } from './view.ts';
 import { count, EXECUTION_MARK, label, RISK_BADGE, RISK_MARK, slug } from './words.ts';
@@ -73,6 +74,7 @@ function batchForm(
       para(rich`${strong(RISK_BADGE[risk])} · at most five at a time`),
       waits ? list(reasons(asked)) : undefined,
       waits ? para(affects(together(asked))) : undefined,
+      waits ? batchScripts(asked) : undefined,
       ...(waits ? batchPreviews(asked, extent.previews) : []),
       waits && batch.approval !== null
         ? para(openUntil(batch.approval, view), howToDecide(batch.approval))

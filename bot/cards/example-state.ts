@@ -59,6 +59,7 @@ export function exampleExecution(changes: Partial<ExecutionState> = {}): Executi
     status: 'pending_approval',
     allowedBy: null,
     preview: null,
+    scripts: [],
     masked: false,
     approval: exampleApproval(),
     createdAt: at('15:04:00'),

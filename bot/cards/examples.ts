@@ -175,6 +175,25 @@ export function examples(): Example[] {
       ),
     },
     {
+      name: 'A script whose content is fixed, and one that cannot be',
+      card: executionCard(
+        exampleExecution({
+          purpose: 'Weekly clean-up',
+          command: 'cd /opt/jobs && ./cleanup.sh && ssh nas-1 ./rotate.sh',
+          scripts: [
+            { name: './cleanup.sh', hash: '3f1c9a2b77de', why: null },
+            {
+              name: './rotate.sh',
+              hash: null,
+              why: 'it is inside a container or on another machine',
+            },
+          ],
+        }),
+        view,
+        { callFor: [ANN] },
+      ),
+    },
+    {
       name: 'Several targets, with what a dry run said on each',
       card: batchCard(
         {

@@ -5,6 +5,7 @@ import { commandBlock, SECRET_NOT_SHOWN } from './command.ts';
 import { outputBlock } from './output.ts';
 import { previewBlocks } from './preview.ts';
 import { em, list, para, rich, strong, type Rich } from './rich.ts';
+import { scriptLines } from './scripts.ts';
 import type { ExecutionState, ExecutionStatus } from './state.ts';
 import { clock, elapsed, type View } from './view.ts';
 import { bytes, EXECUTION_MARK, label, nameOf, RISK_BADGE, RISK_MARK, slug } from './words.ts';
@@ -54,6 +55,7 @@ function waitingCard(execution: ExecutionState, view: View, callFor: readonly Us
       ),
       list(execution.reasons.slice(0, REASONS_MAX).map((reason) => label(reason, 160))),
       para(affects(execution.blast)),
+      scriptLines(execution.scripts),
       ...previewBlocks(execution.preview),
       approval === null ? undefined : para(openUntil(approval, view), howToDecide(approval)),
       para(rich`id ${slug(execution.shortId)}`),

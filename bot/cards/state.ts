@@ -72,6 +72,14 @@ export interface PreviewState {
   readonly longer: boolean;
 }
 
+/** A script that a command runs (A16). */
+export interface ScriptState {
+  readonly name: string;
+  /** The first digits of the SHA-256 of its content, which must be the same at the start; null when it could not be fixed. */
+  readonly hash: string | null;
+  readonly why: string | null;
+}
+
 /** One command on one target. */
 export interface ExecutionState {
   readonly shortId: string;
@@ -84,6 +92,7 @@ export interface ExecutionState {
   readonly reasons: readonly string[];
   readonly blast: BlastState;
   readonly preview: PreviewState | null;
+  readonly scripts: readonly ScriptState[];
   /** Something in the command is not shown, because it is a secret (X9); the approval covers it all the same. */
   readonly masked: boolean;
   readonly status: ExecutionStatus;

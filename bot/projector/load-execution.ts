@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Reader } from '../../core/db/database.ts';
 import type { Approval, ApprovalVote, Execution } from '../../core/db/rows.ts';
 import { readPreview } from '../../core/executions/preview.ts';
+import { readScripts } from '../../core/executions/scripts.ts';
 import { blastLevels, blastShape } from '../../core/graph/blast-radius.ts';
 import { targetShape } from '../../core/graph/targets.ts';
 import { roleCovers, type Operators, type Role } from '../../core/operators.ts';
@@ -53,6 +54,11 @@ export function executionState(
     command: mask(row.command),
     masked: mask(row.command) !== row.command,
     preview: previewState(row.preview, mask),
+    scripts: (readScripts(row.scripts)?.files ?? []).map(({ shown, sha256, why }) => ({
+      name: mask(shown),
+      hash: sha256?.slice(0, 12) ?? null,
+      why,
+    })),
     risk: row.risk,
     reasons: reasonsShape.parse(row.reasons),
     blast: blastLevels(blastShape.parse(row.blast)),

@@ -149,7 +149,7 @@ async function stillAllowed(
       include: {
         executions: {
           orderBy: [{ batchIndex: 'asc' }, { createdAt: 'asc' }],
-          select: { commandHash: true, preview: true, registers: true },
+          select: { commandHash: true, preview: true, registers: true, scripts: true },
         },
       },
     });

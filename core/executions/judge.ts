@@ -11,6 +11,7 @@ import type { RuleVerdict } from '../policy/rules.ts';
 import { commandHash } from './hash.ts';
 import { MAX_COMMAND_BYTES } from './remote/protocol.ts';
 import type { ExecutionRequest } from './request.ts';
+import { readScripts } from './scripts.ts';
 
 /** How many denials in one turn on one target end the asking there (A18). */
 const DENIALS_BEFORE_BREAK = 2;
@@ -55,6 +56,9 @@ export async function judge(
   const verdict = assess({
     command: request.command,
     before: await changesBefore(unit, request, entityId),
+    scripts: request.scripts?.flatMap(({ text, shown, program }) =>
+      text === null ? [] : [{ shown, program, text }],
+    ),
     declared: request.declaredRisk,
     target,
     tags,
@@ -148,6 +152,26 @@ async function checkBreaker(
   }
 }
 
+/**
+ * Whether a script that the command runs was found changed on this target before a start in this task. Whoever changed it waited
+ * for a yes, so what it holds now is for a person to see, whatever grant there is.
+ */
+async function scriptWasChanged(
+  unit: Unit,
+  { sessionId, scripts = [] }: ExecutionRequest,
+  entityId: EntityId,
+): Promise<boolean> {
+  const paths = scripts.map(({ path, shown }) => path ?? shown);
+  if (sessionId === null || paths.length === 0) return false;
+  const rows = await unit.db.execution.findMany({
+    where: { sessionId, entityId, errorCode: 'ssh_script_changed' },
+    select: { scripts: true },
+  });
+  return rows.some((row) =>
+    readScripts(row.scripts)?.files.some(({ path, shown }) => paths.includes(path ?? shown)),
+  );
+}
+
 /** What lets a command run without asking: its class, or a grant. Null when it must wait. */
 async function findPermission(
   unit: Unit,
@@ -157,6 +181,7 @@ async function findPermission(
 ): Promise<{ by: 'class' | 'grant'; grant?: Grant } | null> {
   if (verdict.risk === 'read_only') return { by: 'class' };
   if (request.sessionId === null || verdict.alwaysAsk) return null;
+  if (await scriptWasChanged(unit, request, entityId)) return null;
   const grant = await coveringGrant(unit, {
     sessionId: request.sessionId,
     entityId,

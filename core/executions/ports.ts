@@ -37,6 +37,11 @@ export interface RunRequest {
    * `read`: directly, ends with its connection, leaves nothing behind, and may be made again by whoever lost it.
    */
   kind: 'read' | 'change';
+  /**
+   * Files whose content must be this when the command starts, or it does not: paths that are absolute or seen from the login's home,
+   * in printable ASCII. For changes only; `ssh_script_changed` tells of one that differs. Default none.
+   */
+  fixed?: ReadonlyArray<{ path: string; sha256: string }>;
   /** The command is ended after this long, by the target itself for a change. */
   timeoutMs: number;
   /**

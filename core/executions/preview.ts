@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Execution } from '../db/rows.ts';
 import { readRegistration } from './registration.ts';
+import { readScripts } from './scripts.ts';
 
 /** What a dry run said, as it is stored. */
 export const previewShape = z.strictObject({
@@ -42,19 +43,23 @@ export function previewFrom(dryRun: Execution, exitCode: number): Preview {
   };
 }
 
-/** What an approval covers of one execution: target, user and command by their hash, and what was shown with them: the preview, and what it adds to the graph. */
+/** What an approval covers of one execution: target, user and command by their hash, and what was shown with them: the preview, what it adds to the graph, and the content of the scripts that it runs. */
 export function coveredHash(execution: {
   commandHash: string;
   preview: unknown;
   registers: unknown;
+  scripts: unknown;
 }): string {
   const preview = readPreview(execution.preview);
   const made = readRegistration(execution.registers);
-  if (preview === null && made === null) return execution.commandHash;
+  const scripts = readScripts(execution.scripts);
+  if (preview === null && made === null && scripts === null) return execution.commandHash;
+  const files = scripts?.files.map(({ path, sha256 }) => [path, sha256]);
   const bound = [
     execution.commandHash,
     ...(preview === null ? [] : [preview.command, preview.exitCode, preview.outputHash]),
     ...(made === null ? [] : ['registers', made.slug, made.pveId, made.host]),
+    ...(files === undefined ? [] : ['scripts', files]),
   ];
   return createHash('sha256').update(JSON.stringify(bound)).digest('hex');
 }

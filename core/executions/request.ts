@@ -19,6 +19,7 @@ import { subjectHash } from './hash.ts';
 import { judge, type Judged } from './judge.ts';
 import { coveredHash, type Preview } from './preview.ts';
 import type { Registration } from './registration.ts';
+import { storedScripts, type SeenScript } from './scripts.ts';
 import { recordMove } from './states.ts';
 
 /** A command that the agent (or the API) wants to run on one target. */
@@ -38,6 +39,8 @@ export interface ExecutionRequest {
   registers?: Registration | undefined;
   /** What the operator should know of how the command came about; stands on the card under the reasons. */
   notes?: readonly string[] | undefined;
+  /** The scripts that it runs, as they were found on the target (A16). */
+  scripts?: readonly SeenScript[] | undefined;
   /** Milliseconds; the configured default, 60 minutes at most (X3). */
   timeoutMs?: number | undefined;
   /** Its end wakes nobody: whoever asks uses what it says by itself. */
@@ -93,6 +96,7 @@ export async function requestExecution(
               commandHash: judged.hash,
               preview: request.preview ?? null,
               registers: request.registers ?? null,
+              scripts: storedScripts(request.scripts) ?? null,
             }),
           ]),
           needsRole: verdict.needsRole,
@@ -121,6 +125,7 @@ export async function storeExecution(
   const waits = place.approvalId !== null;
   const permission = waits ? null : judged.permission;
   if (!waits && permission === null) throw new Error('an execution runs by a permission');
+  const scripts = storedScripts(request.scripts);
   const id = newId<ExecutionId>();
   const status = waits ? 'pending_approval' : 'queued';
   await unit.db.execution.create({
@@ -146,6 +151,7 @@ export async function storeExecution(
       blast: judged.blast,
       ...(request.preview === undefined ? {} : { preview: request.preview }),
       ...(request.registers === undefined ? {} : { registers: request.registers }),
+      ...(scripts === undefined ? {} : { scripts }),
       status,
       allowedBy: permission?.by ?? null,
       grantId: permission?.grant?.id ?? null,

@@ -10,6 +10,7 @@ import { claimExecution, renewExecutionLease, runningFor, takeOverExecution } fr
 import { finishExecution, type Mask } from './finish.ts';
 import { OutputFollower } from './output.ts';
 import type { CommandTarget, RemoteRunner, RunEnd, RunRequest } from './ports.ts';
+import { fixedFiles } from './scripts.ts';
 import { SshError } from './ssh/errors.ts';
 
 /** What running an execution needs. */
@@ -61,6 +62,7 @@ async function seeThrough(
       command: execution.command,
       kind: execution.risk === 'read_only' ? 'read' : 'change',
       timeoutMs: execution.timeoutMs,
+      fixed: fixedFiles(execution.scripts),
       onOutput: (stream, chunk) => output.add(stream, chunk),
       signal: watch.cancelled,
     };

@@ -5,12 +5,15 @@ import { classify, type Verdict } from './classify.ts';
 import type { Risk } from './risk.ts';
 import { applyRules, type RuleVerdict } from './rules.ts';
 import { currentRules } from './rule-store.ts';
+import { withScripts, type ReadScript } from './scripts.ts';
 
 /** What is to be judged: the command, what the agent says of it, where it goes and what hangs on that. */
 export interface Subject {
   command: string;
   /** What the same task asked for on the same target before, as far as it changes things: it may be what this one runs. */
   before?: readonly string[] | undefined;
+  /** The scripts that it runs, as they were read on the target. */
+  scripts?: readonly ReadScript[] | undefined;
   declared?: Risk | undefined;
   target: StoredTarget;
   tags: readonly string[];
@@ -19,10 +22,13 @@ export interface Subject {
 
 /**
  * Judges a command on a target: what the grammar says of it, raised by what the agent declared (P1), by what it runs that the
- * task wrote there before (P4), and by the rules (P6). Gives the class with its reasons in words (P5), and who has to say yes.
+ * task wrote there before or what is in the scripts that it runs (P4), and by the rules (P6). Gives the class with its reasons in words (P5), and who has to say yes.
  */
 export function assess(subject: Subject): RuleVerdict {
-  const { risk, reasons } = withBefore(subject, classify(subject.command, subject.declared));
+  const { risk, reasons } = withScripts(
+    withBefore(subject, classify(subject.command, subject.declared)),
+    subject.scripts ?? [],
+  );
   const verdict = applyRules(
     currentRules(),
     {

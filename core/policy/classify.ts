@@ -8,7 +8,7 @@ import { destroys, changes } from './model.ts';
 import { RISKS, stricter } from './risk.ts';
 import type { Risk } from './risk.ts';
 import { walkSource } from './shell/walk.ts';
-import type { Session } from './shell/scope.ts';
+import type { ScriptUse, Session } from './shell/scope.ts';
 
 /** The class of a command and why, in words for the operator's card. `reasons` is never empty. */
 export interface Verdict {
@@ -24,7 +24,7 @@ const MAX_REASONS = 8;
  * verdict is the stricter of both.
  */
 export function classify(command: string, declared?: Risk): Verdict {
-  const findings = examine(command);
+  const { findings } = examine(command);
   const computed = findings.reduce<Risk>(
     (risk, finding) => stricter(risk, finding.risk),
     'read_only',
@@ -38,7 +38,12 @@ export function classify(command: string, declared?: Risk): Verdict {
   };
 }
 
-function examine(command: string): Finding[] {
+/** The files that a command runs as scripts or programs of their own, as far as they can be told from its text. */
+export function scriptsRun(command: string): ScriptUse[] {
+  return [...examine(command).session.scripts.values()];
+}
+
+function examine(command: string): { findings: Finding[]; session: Session } {
   const bad = unreadable(command);
   const session: Session = {
     registry: ruleFor,
@@ -46,13 +51,17 @@ function examine(command: string): Finding[] {
     directories: new Set(['~']),
     suspected: new Map(),
     written: new Map(),
+    scripts: new Map(),
   };
   try {
     const findings = walkSource(command.replaceAll('\0', ' '), session);
-    return bad ? [changes(bad), ...findings] : findings;
+    return { findings: bad ? [changes(bad), ...findings] : findings, session };
   } catch (error) {
     const what = error instanceof Error ? error.message : String(error);
-    return [destroys(`could not be judged, so it counts as the worst: ${what}`)];
+    return {
+      findings: [destroys(`could not be judged, so it counts as the worst: ${what}`)],
+      session,
+    };
   }
 }
 

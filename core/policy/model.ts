@@ -47,6 +47,8 @@ export interface Input {
   from: 'none' | 'text' | 'file' | 'pipe';
   /** Literal texts that may arrive there. */
   texts: readonly string[];
+  /** The file that was opened for it, when `from` is `file`. */
+  file?: Arg;
   /** What the earlier commands of the pipe put out, one item a line. */
   output: HoleKind;
   /** Set when nothing comes through the pipe but text that stands in the command. */
@@ -73,14 +75,18 @@ export interface Shell {
   suspect(texts: readonly string[]): Finding[];
   /** The same walk inside a container or guest, whose environment may hold passwords. */
   inside(): Shell;
+  /** The same walk on another machine, whose files are not the target's. */
+  elsewhere(): Shell;
+  /** Notes that the command runs a file, as a program of its own (`''`) or as a script of the named one. */
+  runs(file: Arg, program: string): void;
   /** Texts that the command wrote to a file before. */
   written(path: string): readonly string[];
   /** Notes texts that the command writes to a file. */
   write(path: string, texts: readonly string[]): void;
   /** Directories that relative paths may be relative to. */
   readonly directories: ReadonlySet<string>;
-  /** Adds a directory that the command goes to. */
-  enter(directory: string): void;
+  /** Adds a directory that the command goes to; `certain` is false when only a part of its name is known, or none. */
+  enter(directory: string, certain?: boolean): void;
 }
 
 /** Judges a call: no findings means read-only. */

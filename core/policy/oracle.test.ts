@@ -42,6 +42,7 @@ function namesByWalk(source: string): Set<string> {
     directories: new Set(['~']),
     suspected: new Map(),
     written: new Map(),
+    scripts: new Map(),
   });
   return seen;
 }

@@ -9,7 +9,14 @@ import type { ChangeContext, ToolOutcome } from './tool.ts';
 /** What a call of `run` on several targets asks for. */
 export type ManyRequest = Pick<
   BatchRequest,
-  'targets' | 'command' | 'purpose' | 'declaredRisk' | 'timeoutMs' | 'canary' | 'previews'
+  | 'targets'
+  | 'command'
+  | 'purpose'
+  | 'declaredRisk'
+  | 'timeoutMs'
+  | 'canary'
+  | 'previews'
+  | 'scripts'
 >;
 
 /** Runs one command on several targets and gives one table back (X13). Taken up after a crash it finds what it had asked for. */

@@ -8,6 +8,7 @@ import type { ExecutionId } from '../ids.ts';
 import { MAX_EXECUTION_MS } from '../limits.ts';
 import { classify } from '../policy/classify.ts';
 import { RISKS } from '../policy/risk.ts';
+import { lookAtScripts, lookAtScriptsOn } from './look-at-scripts.ts';
 import { alreadyRequested, outcomeOf, requestOne, waitForEnd } from './one-execution.ts';
 import { makePreview, makePreviews } from './preview.ts';
 import { runMany } from './run-many.ts';
@@ -96,6 +97,7 @@ export const runTool = defineTool({
                 command: args.preview,
                 purpose: args.purpose,
               }),
+        scripts: changesNothing(args) ? undefined : await lookAtScriptsOn(context, targets, args),
       };
     });
   },
@@ -116,11 +118,13 @@ async function requestFrom(
   args: Arguments & { target: string },
 ): Promise<ExecutionId> {
   const { target, purpose } = args;
+  if (changesNothing(args)) return requestOne(context, () => ({ target, ...whatToRun(args) }));
   const preview =
-    args.preview === undefined || changesNothing(args)
+    args.preview === undefined
       ? undefined
       : await makePreview(context, { target, command: args.preview, purpose });
-  return requestOne(context, () => ({ target, preview, ...whatToRun(args) }));
+  const scripts = await lookAtScripts(context, args);
+  return requestOne(context, () => ({ target, preview, scripts, ...whatToRun(args) }));
 }
 
 const changesNothing = ({ command, declared_risk }: Arguments): boolean =>

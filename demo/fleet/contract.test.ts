@@ -59,6 +59,21 @@ describe('the demo fleet keeps the contract of the remote wrapper', { timeout: 6
     expect((await t.run('db-1', 'cat /root/done')).stdout).toBe('done\n');
   });
 
+  it('A16: a change starts only while the files that are fixed are what they were', async () => {
+    await t.run('web-1', "printf 'echo one\\n' > /root/job.sh");
+    const { stdout } = await t.run('web-1', 'sha256sum /root/job.sh');
+    const fixed = [{ path: 'job.sh', sha256: stdout.slice(0, 64) }];
+    expect((await t.run('web-1', 'bash job.sh', { fixed })).stdout).toBe('one\n');
+    await t.run('web-1', "printf 'echo two\\n' > /root/job.sh");
+    expect((await t.run('web-1', 'bash job.sh', { fixed })).end).toMatchObject({
+      kind: 'not_started',
+      error: {
+        code: 'ssh_script_changed',
+        message: expect.stringContaining('job.sh on host:web-1'),
+      },
+    });
+  });
+
   it('to follow an id that never started proves that it never will', async () => {
     const executionId = randomUUID();
     const request: RunRequest = {

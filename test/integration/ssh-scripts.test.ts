@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -111,6 +112,33 @@ for (const { shell, missing } of shells) {
           how: undefined,
           end: { type: 'refused', reason: 'tools', text: expect.stringContaining('setsid') },
         });
+    });
+
+    test('A16: a command starts only while the files that are fixed are what they were', async () => {
+      writeFileSync(path.join(dir, 'a b.sh'), 'echo one\n');
+      const other = path.join(dir, 'other.sh');
+      writeFileSync(other, 'echo "it\'s"\n');
+      const fixed = ['a b.sh', other].map((file) => ({
+        path: file,
+        sha256: createHash('sha256')
+          .update(readFileSync(path.resolve(dir, file)))
+          .digest('hex'),
+      }));
+      const run = (): Promise<Told> => {
+        const id = newId();
+        const command = 'echo "$(sh "a b.sh") $(sh other.sh)"';
+        return say(startRequest(TARGET, id, command, 10_000, 300, fixed), id);
+      };
+      expect(await run()).toMatchObject({ how: 'started', out: "one it's\n" });
+
+      writeFileSync(other, 'touch ran\n');
+      const changed = { how: undefined, end: { type: 'refused', reason: 'changed', text: other } };
+      expect(await run()).toMatchObject(changed);
+      rmSync(other);
+      expect(await run()).toMatchObject(changed);
+      mkdirSync(other);
+      expect(await run()).toMatchObject(changed);
+      expect(readdirSync(dir)).not.toContain('ran');
     });
 
     test.each([

@@ -11,6 +11,7 @@ import type { Pass } from '../../core/db/rows.ts';
 import { EventFeed } from '../../core/events/subscribe.ts';
 import type { Captured, RemoteRunner, RunEnd, RunRequest } from '../../core/executions/ports.ts';
 import { runExecution } from '../../core/executions/run.ts';
+import { SshError } from '../../core/executions/ssh/errors.ts';
 import { parseInventory, type Inventory } from '../../core/graph/inventory-file.ts';
 import { loadGraph } from '../../core/graph/load.ts';
 import { loadOntology } from '../../core/graph/ontology-file.ts';
@@ -31,7 +32,7 @@ import { freshDatabase } from './services.ts';
 /** The operator of these tests. */
 export const ANN = asId<UserId>('@ann:test');
 
-/** What a stand-in target answers to a command: exit code and output, or a promise of them that the test keeps. */
+/** What a stand-in target answers to a command: exit code and output, or a promise of them that the test keeps; an SshError is why it never starts. */
 export type Target = (command: string, request: RunRequest) => Answer | Promise<Answer>;
 interface Answer {
   exitCode?: number;
@@ -197,7 +198,14 @@ function standIn(target: Target, ran: AgentBench['ran']): RemoteRunner {
       target: (request.target.container ?? request.target.host).slug,
       command: request.command,
     });
-    const { exitCode = 0, stdout = '', stderr = '' } = await target(request.command, request);
+    let answer: Answer;
+    try {
+      answer = await target(request.command, request);
+    } catch (error) {
+      if (!(error instanceof SshError)) throw error;
+      return { kind: 'not_started', error };
+    }
+    const { exitCode = 0, stdout = '', stderr = '' } = answer;
     return {
       kind: 'exited',
       exitCode,

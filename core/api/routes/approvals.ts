@@ -12,6 +12,7 @@ import { readIntent, type Language } from '../../approvals/words/intent.ts';
 import { ApprovalStatus } from '../../db/rows.ts';
 import { NotFoundError } from '../../errors.ts';
 import { previewShape, readPreview } from '../../executions/preview.ts';
+import { readScripts, scriptFiles } from '../../executions/scripts.ts';
 import { blastShape } from '../../graph/blast-radius.ts';
 import type { ApprovalId } from '../../ids.ts';
 import { RISKS } from '../../policy/risk.ts';
@@ -51,6 +52,9 @@ const approval = z.object({
       preview: previewShape
         .nullable()
         .describe('What a dry run said, by which it is decided; its execution has all its output.'),
+      scripts: scriptFiles.describe(
+        'The scripts that it runs, which must hold the same at its start, by their SHA-256.',
+      ),
     }),
   ),
 });
@@ -168,6 +172,7 @@ function shown(row: WaitingApproval): z.input<typeof approval> {
       reasons: execution.reasons,
       blastRadius: execution.blast,
       preview: readPreview(execution.preview),
+      scripts: readScripts(execution.scripts)?.files ?? [],
     })),
   };
 }

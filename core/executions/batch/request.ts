@@ -9,15 +9,21 @@ import { subjectHash } from '../hash.ts';
 import { judge, type Judged, type Twin } from '../judge.ts';
 import { coveredHash, type Preview } from '../preview.ts';
 import { storeExecution, type ExecutionRequest } from '../request.ts';
+import { storedScripts, type SeenScript } from '../scripts.ts';
 
 /** One command for several targets (X13). */
-export interface BatchRequest extends Omit<ExecutionRequest, 'target' | 'preview'> {
+export interface BatchRequest extends Omit<ExecutionRequest, 'target' | 'preview' | 'scripts'> {
   targets: readonly string[];
   /** What a dry run on each target said, by the target's name in `targets` (A19). */
   previews?: ReadonlyMap<string, Preview> | undefined;
+  /** The scripts that it runs, as they were found on each target, by the target's name in `targets` (A16). */
+  scripts?: ReadonlyMap<string, readonly SeenScript[]> | undefined;
   /** The first target alone, the rest only if it succeeds there. */
   canary: boolean;
 }
+
+/** What was looked at on one target before the request. */
+type Seen = Pick<ExecutionRequest, 'preview' | 'scripts'>;
 
 /** What became of the request: an execution for each target, but for those where the same waits already (A13). */
 export interface BatchOutcome {
@@ -36,14 +42,15 @@ export async function requestBatch(unit: Unit, request: BatchRequest): Promise<B
   const list: Judged[] = [];
   const twins: Twin[] = [];
   const known = new Set<string>();
-  const previews = new Map<string, Preview | undefined>();
+  const seen = new Map<string, Seen>();
   for (const target of request.targets) {
-    const found = await judge(unit, { ...request, target });
+    const scripts = request.scripts?.get(target);
+    const found = await judge(unit, { ...request, target, scripts });
     if (found.twin !== null) twins.push(found.twin);
     else if (!known.has(found.judged.target.slug)) list.push(found.judged);
     if (found.twin !== null) continue;
     known.add(found.judged.target.slug);
-    previews.set(found.judged.target.slug, request.previews?.get(target));
+    seen.set(found.judged.target.slug, { preview: request.previews?.get(target), scripts });
   }
   const batchId = newId();
   const waits = list.some(({ permission }) => permission === null);
@@ -54,13 +61,15 @@ export async function requestBatch(unit: Unit, request: BatchRequest): Promise<B
           turnId: request.turnId,
           passId: request.passId,
           subjectHash: subjectHash(
-            list.map(({ hash, target }) =>
-              coveredHash({
+            list.map(({ hash, target }) => {
+              const { preview = null, scripts } = seen.get(target.slug) ?? {};
+              return coveredHash({
                 commandHash: hash,
-                preview: previews.get(target.slug) ?? null,
+                preview,
                 registers: null,
-              }),
-            ),
+                scripts: storedScripts(scripts) ?? null,
+              });
+            }),
           ),
           ...strictest(list),
         })
@@ -74,7 +83,8 @@ export async function requestBatch(unit: Unit, request: BatchRequest): Promise<B
         {
           ...request,
           target: judged.target.slug,
-          preview: previews.get(judged.target.slug),
+          scripts: undefined,
+          ...seen.get(judged.target.slug),
         },
         judged,
         { approvalId, batch: { id: batchId, index, canary: request.canary } },

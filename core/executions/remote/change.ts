@@ -44,8 +44,9 @@ export class Changes {
   async run(request: RunRequest): Promise<RunEnd> {
     const record = new RunRecord(request);
     try {
-      const { target, executionId, command, timeoutMs } = request;
-      const exec = startRequest(target, executionId, command, timeoutMs, this.#times.graceMs);
+      const { target, executionId, command, timeoutMs, fixed } = request;
+      const { graceMs } = this.#times;
+      const exec = startRequest(target, executionId, command, timeoutMs, graceMs, fixed);
       return await this.#follow(request, record, exec, true);
     } catch (error) {
       return notSent(record, error);

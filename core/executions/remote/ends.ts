@@ -77,6 +77,16 @@ export function unfit(target: CommandTarget, talk: Talk): SshError {
 
 /** The wrapper said why it would not begin. */
 export function refusal(target: CommandTarget, reason: string, text: string): SshError {
+  if (reason === 'changed') {
+    return new SshError(
+      'ssh_script_changed',
+      `${text} on ${targetName(target)} is not what it was when this was asked for, so nothing was started.`,
+      {
+        hint: 'Look at what is in it now, then ask again: the new content is what is decided on then.',
+        fields: { target: targetName(target), file: text },
+      },
+    );
+  }
   return new SshError('ssh_target_unfit', `${targetName(target)} cannot run the command: ${text}`, {
     fields: { target: targetName(target), reason },
   });

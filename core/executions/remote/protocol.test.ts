@@ -84,6 +84,7 @@ describe('the exec string', () => {
       commandBytes: 4,
       timeoutMs: 1_501,
       graceMs: 3_000,
+      fixedBytes: 0,
     });
     expect(parseExec(readRequest(host, id, 'ü', 10).exec)).toEqual({
       action: 'read',
@@ -92,7 +93,14 @@ describe('the exec string', () => {
       commandBytes: 2,
       timeoutMs: 10,
       graceMs: 3_000,
+      fixedBytes: 0,
     });
+    const fixed = [{ path: '/opt/x.sh', sha256: 'a'.repeat(64) }];
+    const starts = startRequest(host, id, 'true', 10, 10, fixed);
+    expect(parseExec(starts.exec)).toMatchObject({ commandBytes: 4, fixedBytes: 74 });
+    const [first = '', second] = starts.stdin.split('\n');
+    expect(decodeCommand(first).toString()).toBe(`${'a'.repeat(64)} /opt/x.sh`);
+    expect(second).toBe('=true');
     expect(parseExec(attachRequest(host, id).exec)).toEqual({
       action: 'attach',
       pveId: undefined,

@@ -15,7 +15,9 @@
  * output (`frames.ts` encodes and decodes them); then the channel ends with exit status 0. Standard error carries nothing of
  * the protocol.
  *
- * `start <id> <commandBytes> <timeoutMs> <graceMs>`. Read one line from standard input and decode it (`decodeCommand`). If input ends before
+ * `start <id> <commandBytes> <timeoutMs> <graceMs> [<fixedBytes>]`. With a fourth number: first read a line like the command's, of that
+ *   length when decoded, which holds lines of `<SHA-256> <path>`; if one of these files, seen from the home directory, up to
+ *   `MAX_SCRIPT_BYTES` of it, has another hash or is not there, answer `refused changed <path>` and claim nothing. Read one line from standard input and decode it (`decodeCommand`). If input ends before
  *   the newline, or the decoded command is not `commandBytes` long: answer `refused command …` and run nothing. Claim the id,
  *   atomically, for ever: if it is claimed already, never run the command; answer `exists <shell>` and go on as for `attach`,
  *   or `void` if the claim was made by an `attach` or a `cancel`. Else answer `started <shell>`, run the command with the pinned
@@ -34,7 +36,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { SshError } from '../ssh/errors.ts';
-import type { CommandTarget } from '../ports.ts';
+import type { CommandTarget, RunRequest } from '../ports.ts';
 import { READ_SCRIPT, WRAPPER_SCRIPT } from './script.ts';
 
 /** The word that every control line begins with; its digit is the protocol's version. */
@@ -53,7 +55,14 @@ export const DEFAULT_GRACE_MS = 3_000;
 
 /** An action as a target reads it back from an exec string. */
 export type RemoteAction = { pveId: number | undefined; id: string } & (
-  | { action: 'start' | 'read'; commandBytes: number; timeoutMs: number; graceMs: number }
+  | {
+      action: 'start' | 'read';
+      commandBytes: number;
+      timeoutMs: number;
+      graceMs: number;
+      /** Length of the list of fixed files that comes before the command; 0 when no file is fixed. */
+      fixedBytes: number;
+    }
   | { action: 'attach' | 'cancel' }
 );
 
@@ -74,12 +83,15 @@ export function startRequest(
   command: string,
   timeoutMs: number,
   graceMs = DEFAULT_GRACE_MS,
+  fixed: NonNullable<RunRequest['fixed']> = [],
 ): ExecRequest {
   const line = encodeCommand(command);
   const args = [Buffer.byteLength(command), wholeMs(timeoutMs), wholeMs(graceMs)];
+  const files = fixed.map(({ path, sha256 }) => `${sha256} ${path}`).join('\n');
+  if (fixed.length > 0) args.push(Buffer.byteLength(files));
   return {
     exec: execString(target, WRAPPER_SCRIPT, 'start', id, args),
-    stdin: line,
+    stdin: fixed.length > 0 ? `${encodeCommand(files)}${line}` : line,
     holdStdin: false,
   };
 }
@@ -180,15 +192,15 @@ export function parseExec(exec: string): RemoteAction | null {
   const numbers = (rest ?? '').trim().split(' ').filter(Boolean).map(Number);
   const pveId = pve === undefined ? undefined : Number(pve);
   if (action === 'start' || action === 'read') {
-    const [commandBytes, timeoutMs, graceMs] = numbers;
+    const [commandBytes, timeoutMs, graceMs, fixedBytes = 0] = numbers;
     if (
       commandBytes === undefined ||
       timeoutMs === undefined ||
       graceMs === undefined ||
-      numbers.length > 3
+      numbers.length > (action === 'start' ? 4 : 3)
     )
       return null;
-    return { action, pveId, id, commandBytes, timeoutMs, graceMs };
+    return { action, pveId, id, commandBytes, timeoutMs, graceMs, fixedBytes };
   }
   if ((action !== 'attach' && action !== 'cancel') || numbers.length > 0) return null;
   return { action, pveId, id };

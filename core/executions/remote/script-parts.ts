@@ -1,4 +1,5 @@
 import { PINNED_ENV } from '../../policy/environment.ts';
+import { MAX_SCRIPT_BYTES } from '../scripts.ts';
 
 /** `NAME="value" …` for `env`; the values are our own constants, checked here to need no further quoting. */
 const ENVIRONMENT = Object.entries(PINNED_ENV)
@@ -24,18 +25,36 @@ say begin "$id"
 
 /** Reads the command, then finds what is needed to run it in a session of its own: setsid, or a shell with job control. */
 export const TAKE_COMMAND = `
-IFS= read -r l || refuse command the command did not arrive whole
-case $l in
-=*) c=\${l#=} ;;
-*) c=$(printf "%bx" "$l"); c=\${c%x} ;;
-esac
-[ "\${#c}" = "$4" ] || refuse command the command arrived damaged
+take() {
+  IFS= read -r l || refuse command the command did not arrive whole
+  case $l in
+  =*) c=\${l#=} ;;
+  *) c=$(printf "%bx" "$l"); c=\${c%x} ;;
+  esac
+  [ "\${#c}" = "$1" ] || refuse command the command arrived damaged
+}
+fixed=
+[ -z "\${7:-}" ] || { take $7; fixed=$c needs="$needs head sha256sum"; }
+take $4
 for x in env sleep $needs; do command -v $x >/dev/null || refuse tools "there is no $x on the target"; done
 if command -v setsid >/dev/null; then own=setsid
 elif [ -z "$( (set -m) 2>&1 )" ]; then own=
 else refuse tools there is no setsid on the target
 fi
 if command -v bash >/dev/null; then sh=bash bare="--noprofile --norc"; else sh=sh bare=; fi
+`;
+
+/** Lets nothing start when a file is not what it was when the command was asked for: $fixed has lines of hash and path. */
+export const COMPARE = `
+changed() {
+  cd "$h" 2>/dev/null || cd /
+  printf "%s\\n" "$fixed" | while read -r want f; do
+    got=$( { [ -f "$f" ] && head -c ${MAX_SCRIPT_BYTES + 1} <"$f"; } 2>/dev/null | sha256sum )
+    [ "\${got%% *}" = "$want" ] || { echo "$f"; break; }
+  done
+}
+[ -z "$fixed" ] || x=$(changed)
+[ -z "$fixed" ] || [ -z "$x" ] || refuse changed "$x"
 `;
 
 /** Runs $c in a session of its own, in the background; its pid, which is also its group and session, is $p. */

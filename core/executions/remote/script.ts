@@ -1,5 +1,5 @@
 import { FOLLOW, SETTLED, STATE, SUPERVISE } from './script-change.ts';
-import { PREAMBLE, SESSION, SPAWN, TAKE_COMMAND } from './script-parts.ts';
+import { COMPARE, PREAMBLE, SESSION, SPAWN, TAKE_COMMAND } from './script-parts.ts';
 
 /**
  * The scripts that targets run, as fixed text. They must work in dash, bash, BusyBox ash and their like, without /bin/bash,
@@ -7,7 +7,8 @@ import { PREAMBLE, SESSION, SPAWN, TAKE_COMMAND } from './script-parts.ts';
  * on unchanged between single quotes. What they answer is told in `protocol.ts`.
  *
  * They are run by `eval` with the script itself as $1 (so that it can start itself again), the action as $2, the id as $3 and, for
- * `start` and `read`, the command's length in bytes, the time limit and the grace in milliseconds as $4, $5 and $6.
+ * `start` and `read`, the command's length in bytes, the time limit and the grace in milliseconds as $4, $5 and $6, and for a start whose
+ * files are fixed the length of their list as $7.
  */
 
 /** Runs one read: nothing is kept; the end of standard input or the time limit ends it. */
@@ -41,7 +42,7 @@ case $2 in
 start)
   if [ ! -d "$d" ]; then
     needs="dd cat tail ls ln mkfifo mv find"
-${TAKE_COMMAND}
+${TAKE_COMMAND}${COMPARE}
     prepare_state
   fi
   if [ ! -d "$d" ] && mkdir -m 700 "$d" 2>/dev/null; then

@@ -36,6 +36,8 @@ export type SshErrorCode =
   | 'ssh_command_invalid'
   /** The wrapper refused to begin: no private directory, no `setsid`, a full disk. */
   | 'ssh_target_unfit'
+  /** A script is not what it was when the command was asked for, so the command was not started. */
+  | 'ssh_script_changed'
   /** This id was given up before anything ran under it. */
   | 'ssh_never_started';
 

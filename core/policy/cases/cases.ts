@@ -20,5 +20,4 @@ export const ordinaryChanges = (): string[] => list('ordinary-changes');
 /** How much the random tests do: 1 normally; `NOMOS_POLICY_FUZZ=50` does fifty times as much. */
 export const EFFORT = Math.max(1, Number(process.env['NOMOS_POLICY_FUZZ'] ?? '1') || 1);
 
-/** A word that the shell takes as exactly this text. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+export { shellWord as quoted } from '../../text/shell-word.ts';

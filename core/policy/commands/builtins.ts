@@ -71,7 +71,8 @@ const set: Check = (call) => {
 const cd: Check = (call, shell) => {
   const line = readOptions(call.args, '-LPe');
   const [target] = line.operands;
-  if (target && !target.glob) shell.enter(target.value.replaceAll('\0', ''));
+  if (target && !target.glob)
+    shell.enter(target.value.replaceAll('\0', ''), isKnown(target) && target.value !== '-');
   else if (!target) shell.enter('~');
   return problems(call.name, line);
 };

@@ -64,7 +64,7 @@ export const machines: Table = {
       const command = read.operands[0]?.value === '--' ? read.operands.slice(1) : read.operands;
       return command.length === 0
         ? [changes('lxc-attach opens a shell')]
-        : [...problems('lxc-attach', read), ...shell.argv(command, call.input)];
+        : [...problems('lxc-attach', read), ...shell.elsewhere().argv(command, call.input)];
     },
   },
   'lxc-destroy': {

@@ -44,6 +44,8 @@ const posixShell: Check = (call, shell) => {
     if (!first) return [...found, changes(`${call.name} -c has no script`)];
     return [...found, ...shell.script(first, rest.slice(1), call.input, rest[0])];
   }
+  if (first && !checkOnly && !/^(-|\/dev\/(stdin|fd\/\d+))$/.test(first.value))
+    shell.runs(first, 'sh');
   if (checkOnly && first && rest.length === 0) return [...found, ...readsFile(first, shell)];
   if (first && first.value !== '-' && !/^\/dev\/(stdin|fd\/0)$/.test(first.value)) {
     return [
@@ -59,6 +61,7 @@ const posixShell: Check = (call, shell) => {
 /** A shell that reads its script from standard input. */
 function fromInput(call: Call, shell: Shell): Finding[] {
   const { input } = call;
+  if (input.from === 'file' && input.file) shell.runs(input.file, 'sh');
   if (input.from === 'none') return [changes(`${call.name} starts a shell`)];
   if (
     input.from === 'text' &&
@@ -97,6 +100,8 @@ const interpreter: Check = (call, shell) => {
   }
   const asked = questions(call, shell);
   if (asked) return asked;
+  const program = programFile(call.args);
+  if (program) shell.runs(program, call.name);
   const code = words.map((word) => word.replaceAll(HOLE, ' '));
   const secret = call.args.flatMap((arg) =>
     isKnown(arg) && !arg.value.startsWith('-') && !/\s/.test(arg.value)
@@ -110,6 +115,18 @@ const interpreter: Check = (call, shell) => {
     ...[...code, ...call.input.texts].flatMap(languageDanger),
   ];
 };
+
+/** The file of an interpreter's call; none where its code stands in the call, or comes from a module or a list of files. */
+function programFile(args: readonly Arg[]): Arg | undefined {
+  for (let at = 0; at < args.length; at++) {
+    const word = (args[at] as Arg).value;
+    if (/^-[A-Za-z]*[ceEmpr]$|^--?(eval|print|jar|cp|classpath|version|help)$|^-$/.test(word))
+      return undefined;
+    if (/^-[WXI]$/.test(word)) at++;
+    else if (!word.startsWith('-')) return args[at];
+  }
+  return undefined;
+}
 
 /** What an interpreter only tells or checks: PHP's settings and syntax, and Python's reader of JSON. */
 function questions(call: Call, shell: Shell): Finding[] | undefined {
@@ -190,7 +207,13 @@ const source: Check = (call, shell) =>
     ? []
     : sourced(call, shell);
 
-const sourced: Check = (call, shell) => [
+const sourced: Check = (call, shell) => {
+  const [file] = call.args;
+  if (file) shell.runs(file, 'sh');
+  return runsFile(call, shell);
+};
+
+const runsFile: Check = (call, shell) => [
   changes(`${call.name} runs the file ${shown(call.args[0] ?? '')}`),
   ...shell.suspect([...call.input.texts, ...shell.written(call.args[0]?.value ?? '')]),
 ];

@@ -21,6 +21,7 @@ const sudo: Check = (call, shell) => {
         ? [changes('sudo: too many words')]
         : []),
     ];
+  if (has(read, '-i', '--login', '--chdir', '-D')) shell.enter('', false);
   const { rest, found: set } = withoutAssignments(read.operands, call.name);
   if (rest.length === 0) {
     if (has(read, '-i', '--login'))
@@ -45,6 +46,7 @@ const su: Check = (call, shell) => {
   );
   const found = problems(call.name, read);
   const scripts = valuesOf(read, '-c', '--command');
+  if (words.length < call.args.length || has(read, '-l', '--login')) shell.enter('', false);
   for (const value of valuesOf(read, '-s', '--shell')) {
     if (!/^(\/usr)?\/bin\/(ba|da)?sh$/.test(value.value))
       found.push(changes(`${call.name} starts ${shown(value)}`));
@@ -108,7 +110,7 @@ const ssh: Check = (call, shell) => {
       changes('ssh opens a shell on another machine'),
       ...shell.suspect(call.input.texts),
     ];
-  return [...found, ...shell.script(joinedWords(words), [], call.input)];
+  return [...found, ...shell.elsewhere().script(joinedWords(words), [], call.input)];
 };
 
 export const users: Table = {

@@ -76,7 +76,10 @@ export abstract class Judge extends Scope implements Shell {
     const known = this.session.suspected.get(key);
     if (known) return [...known];
     this.session.suspected.set(key, []);
-    const found = this.nested(look).filter(isDestructive);
+    const found = this.nested((walk) => {
+      walk.guessing = true;
+      look(walk);
+    }).filter(isDestructive);
     this.session.suspected.set(key, found);
     return found;
   }
@@ -84,6 +87,16 @@ export abstract class Judge extends Scope implements Shell {
   inside(): Shell {
     const walk = this.fork(this.depth, undefined, NO_INPUT);
     walk.foreign = true;
+    walk.away = true;
+    walk.guessing = this.guessing;
+    return walk;
+  }
+
+  elsewhere(): Shell {
+    const walk = this.fork(this.depth, undefined, NO_INPUT);
+    walk.foreign = this.foreign;
+    walk.away = true;
+    walk.guessing = this.guessing;
     return walk;
   }
 
@@ -91,6 +104,8 @@ export abstract class Judge extends Scope implements Shell {
     if (this.depth >= MAX_DEPTH) return [changes('nested too deep to be followed')];
     const walk = this.fork(this.depth + 1, undefined, NO_INPUT);
     walk.foreign = this.foreign;
+    walk.away = this.away;
+    walk.guessing = this.guessing;
     run(walk);
     return walk.findings;
   }
@@ -156,6 +171,7 @@ export abstract class Judge extends Scope implements Shell {
     const rule = this.session.registry(name);
     if (!rule) {
       const known = this.suspect(this.written(path));
+      if (path.includes('/') && !SYSTEM_DIRECTORY.test(path)) this.runs(first, '');
       return [
         changes(`${shown(path)} is not known to be read-only`),
         ...known,
@@ -163,13 +179,7 @@ export abstract class Judge extends Scope implements Shell {
         ...this.suspectWords(rest),
       ];
     }
-    const strange =
-      path === name || SYSTEM_DIRECTORY.test(path)
-        ? []
-        : [
-            changes(`${shown(path)} is not in a system directory`),
-            ...this.suspect(this.written(path)),
-          ];
+    const strange = path === name || SYSTEM_DIRECTORY.test(path) ? [] : this.strange(first);
     const call: Call = { name, args: rest, input };
     const found = [...rule.check(call, this), ...this.shownEnvironment(call)];
     const searched = found.length > 0 && !found.some(isDestructive);
@@ -178,6 +188,15 @@ export abstract class Judge extends Scope implements Shell {
       ...found,
       ...(searched ? keysHandedTo({ name, args: rest, input }, this.directories) : []),
       ...(searched && !rule.inert ? this.suspectWords(rule.verbs ? withoutVerb(rest) : rest) : []),
+    ];
+  }
+
+  /** A program of a known name in an unknown place. */
+  private strange(program: Arg): Finding[] {
+    this.runs(program, '');
+    return [
+      changes(`${shown(program)} is not in a system directory`),
+      ...this.suspect(this.written(program.value)),
     ];
   }
 
@@ -213,6 +232,8 @@ export abstract class Judge extends Scope implements Shell {
     if (this.depth >= MAX_DEPTH || this.session.commands > MAX_COMMANDS) return [called];
     const walk = this.fork(this.depth + 8, args, input);
     walk.values = this.values;
+    walk.away = this.away;
+    walk.guessing = this.guessing;
     walk.node(body);
     return [called, ...walk.findings];
   }
@@ -228,6 +249,7 @@ export abstract class Judge extends Scope implements Shell {
     const [first, ...rest] = words;
     if (!first || words.some((word) => word.value.includes(HOLE))) return [];
     return this.nested((walk) => {
+      walk.guessing = true;
       walk.findings.push(...walk.judge(first, rest, input));
     }).filter(isDestructive);
   }

@@ -56,6 +56,7 @@ function plain(operator: string, target: Arg, directories: ReadonlySet<string>):
       input: {
         from: path === '/dev/null' ? 'none' : 'file',
         texts: [],
+        file: target,
         output: { kind: 'any' },
       },
     };

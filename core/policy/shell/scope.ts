@@ -1,5 +1,5 @@
 /** What a walk knows where it stands: variables, parameters, input, and how deep it is. */
-import { HOLE, isKnown } from '../model.ts';
+import { HOLE, isKnown, shown } from '../model.ts';
 import type { Arg, Finding, HoleKind, Input } from '../model.ts';
 import type { Numbers } from './expressions.ts';
 import { staticOutput } from './literals.ts';
@@ -12,6 +12,18 @@ import type { Lookup } from './words.ts';
 /** Deepest nesting of shells, wrappers and substitutions that is followed. */
 export const MAX_DEPTH = 40;
 
+/** A file that a command runs. */
+export interface ScriptUse {
+  /** As it can be opened from the login's home directory: absolute, or relative to it. Undefined when that is not known. */
+  path: string | undefined;
+  /** As it stands in the command, for people. */
+  shown: string;
+  /** Which program takes it for a script; empty when it is run by itself. */
+  program: string;
+  /** Why its content cannot be looked at, whatever is there. */
+  why?: string;
+}
+
 /** What all walks of one verdict share. */
 export interface Session {
   registry: Registry;
@@ -19,8 +31,12 @@ export interface Session {
   commands: number;
   /** Places that relative paths may start from. */
   directories: Set<string>;
+  /** Set when it went to a place of which not all is known. */
+  strayed?: true;
   /** Literal texts that went into files, by the file's path. */
   written: Map<string, string[]>;
+  /** Files that the command runs, by their path. */
+  scripts: Map<string, ScriptUse>;
   /** Danger already looked for, by the text it was looked for in: nested wrappers look at the same text again and again. */
   suspected: Map<string, readonly Finding[]>;
 }
@@ -31,6 +47,24 @@ const OWN_NUMBERS = /^(EUID|UID|PPID|RANDOM|SECONDS|LINENO|BASHPID|EPOCHSECONDS)
 
 /** A file's name for looking it up: `./s.sh` is `s.sh`. */
 const fileKey = (path: string): string => path.replace(/^(\.\/+)+/, '');
+
+/** Where a script is, seen from home: where the command has gone to by then is known for one `cd` at most. */
+function scriptUse(file: Arg, program: string, { directories, strayed }: Session): ScriptUse {
+  const told = { shown: shown(file), program };
+  if (!isKnown(file) || file.splits)
+    return { ...told, path: undefined, why: 'its name is only known when it runs' };
+  const value = file.value.replace(/^(\.\/+)+/, '');
+  const [, went, ...more] = directories;
+  const fixed = /^[/~]/.test(value);
+  const base = fixed || went === undefined || went === '~' ? '' : `${went.replace(/\/+$/, '')}/`;
+  const path = `${base}${value}`.replace(/^~\/+/, '');
+  const known = fixed || (more.length === 0 && strayed !== true);
+  if (!known || path.startsWith('~'))
+    return { ...told, path: undefined, why: 'its directory is only known when it runs' };
+  return /^[!-~]([ -~]*[!-~])?$/.test(path)
+    ? { ...told, path }
+    : { ...told, path: undefined, why: 'its name has unusual characters' };
+}
 
 /** The state of one walk, and the answers that words need. */
 export class Scope implements Lookup {
@@ -49,6 +83,10 @@ export class Scope implements Lookup {
   protected input: Input;
   /** True inside a container or guest. */
   protected foreign = false;
+  /** True where files are not those of the target: in a container or guest of it, or on another machine. */
+  protected away = false;
+  /** True while danger is looked for in text that may not be run at all. */
+  protected guessing = false;
 
   constructor(
     session: Session,
@@ -76,8 +114,20 @@ export class Scope implements Lookup {
       this.session.written.set(fileKey(path), [...this.written(path), ...known].slice(0, 64));
   }
 
-  enter(directory: string): void {
+  enter(directory: string, certain = true): void {
+    if (!certain) this.session.strayed = true;
     this.session.directories.add(directory);
+  }
+
+  runs(file: Arg, program: string): void {
+    // What the command writes itself is judged with it.
+    if (this.guessing || this.written(file.value).length > 0) return;
+    const use = scriptUse(file, program, this.session);
+    const why = this.away
+      ? { path: undefined, why: 'it is inside a container or on another machine' }
+      : {};
+    const key = `${use.path ?? use.shown}\0${this.away}`;
+    if (!this.session.scripts.has(key)) this.session.scripts.set(key, { ...use, ...why });
   }
 
   variable(name: string): string | undefined {

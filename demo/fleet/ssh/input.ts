@@ -5,7 +5,7 @@ import { MAX_COMMAND_BYTES, decodeCommand } from '../../../core/executions/remot
 const MAX_LINE_BYTES = MAX_COMMAND_BYTES * 5 + 1;
 
 /**
- * Reads the one line that hands a command over. Resolves with the command, or with what is wrong with it, which is then
+ * Reads the next line that hands a command over. Resolves with the command, or with what is wrong with it, which is then
  * told to whoever sent it.
  */
 export async function readCommandLine(
@@ -38,12 +38,18 @@ function readLine(input: Readable): Promise<string | undefined> {
     const take = (bytes: Buffer): void => {
       text += bytes.toString('latin1');
       const newline = text.indexOf('\n');
-      if (newline >= 0) finish(text.slice(0, newline));
-      else if (text.length > MAX_LINE_BYTES) finish(undefined);
+      if (newline >= 0) {
+        finish(text.slice(0, newline));
+        const rest = text.slice(newline + 1);
+        // Kept for who reads next: without a listener it would flow away.
+        input.pause();
+        if (rest !== '') input.unshift(Buffer.from(rest, 'latin1'));
+      } else if (text.length > MAX_LINE_BYTES) finish(undefined);
     };
     const ended = (): void => finish(undefined);
     input.on('data', take);
     input.on('end', ended);
     input.on('close', ended);
+    input.resume();
   });
 }

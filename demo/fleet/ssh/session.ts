@@ -7,6 +7,7 @@ import type { Shell } from '../machine/shell.ts';
 import { missing } from '../proxmox/pct.ts';
 import { Executions } from './executions.ts';
 import type { Follower } from './executions.ts';
+import { changedFile } from './fixed.ts';
 import { readCommandLine } from './input.ts';
 
 /** A command that reached a machine of the demo fleet. */
@@ -71,7 +72,15 @@ export class HostSessions {
     const follower = followerOf(channel);
     const executions = this.#executionsOf(target.shell);
     if (action.action === 'start') {
-      const given = await readCommandLine(channel, action.commandBytes);
+      const fixed =
+        action.fixedBytes > 0 ? await readCommandLine(channel, action.fixedBytes) : { command: '' };
+      const given = 'fault' in fixed ? fixed : await readCommandLine(channel, action.commandBytes);
+      const changed = 'fault' in fixed ? undefined : await changedFile(target.shell, fixed.command);
+      if (changed !== undefined) {
+        follower.send(encodeMessage({ type: 'refused', reason: 'changed', text: changed }));
+        follower.finish();
+        return;
+      }
       if ('fault' in given) {
         follower.send(encodeMessage({ type: 'refused', reason: 'command', text: given.fault }));
         follower.finish();
