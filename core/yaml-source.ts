@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { LineCounter, isMap, isNode, isPair, isScalar, parseDocument } from 'yaml';
+import { LineCounter, isMap, isNode, isPair, isScalar, parseDocument, stringify } from 'yaml';
 import type { Document, Node } from 'yaml';
 import { z } from 'zod';
 import { NomosError, errorText } from './errors.ts';
@@ -61,14 +61,17 @@ export class YamlSource {
    * count as not YAML.
    */
   static read(file: string): YamlSource {
-    let text: string;
+    return YamlSource.parse(file, YamlSource.textOf(file));
+  }
+
+  /** The text of a file. Throws `YamlFileError` when it cannot be read. */
+  static textOf(file: string): string {
     try {
-      text = readFileSync(file, 'utf8');
+      return readFileSync(file, 'utf8');
     } catch (error) {
       const message = `cannot be read: ${errorText(error)}`;
       throw new YamlFileError(file, [{ line: 1, column: 1, message }]);
     }
-    return YamlSource.parse(file, text);
   }
 
   /** As `read`, for text that is already there; `file` is only the name used in messages. */
@@ -155,6 +158,11 @@ export class YamlSource {
     }
     return this.#offsetOf(path);
   }
+}
+
+/** A value as YAML, in the order of its keys. */
+export function toYaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0 });
 }
 
 /** Shows a value of a file in a message: as JSON, cut to 60 characters. */

@@ -10,8 +10,10 @@ import { entityCommand } from './entity.ts';
 import { grantsCommand, revokeCommand } from './grants.ts';
 import { graphCommand } from './graph.ts';
 import { inviteCommand } from './invite.ts';
+import { knowledgeCommand } from './knowledge.ts';
 import { pauseCommand, unpauseCommand } from './pause.ts';
 import { reviewCommand } from './review.ts';
+import { runbooksCommand } from './runbooks.ts';
 import { scheduleCommand } from './schedule.ts';
 import { statusCommand } from './status.ts';
 import { stopCommand } from './stop.ts';
@@ -41,6 +43,8 @@ export const COMMANDS: readonly Command[] = [
   inviteCommand,
   entityCommand,
   graphCommand,
+  knowledgeCommand,
+  runbooksCommand,
   trendCommand,
   whoamiCommand,
 ];

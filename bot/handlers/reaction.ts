@@ -22,6 +22,7 @@ import { optionsOf, settleQuestion } from './question.ts';
 import { resumeTask, resumptionWords } from './resume.ts';
 import { onFormerCard, onRetiredCard } from './removed-card.ts';
 import { approvalOfCard } from './task-room.ts';
+import { decideOffer } from './runbook.ts';
 import { giveWord } from './verdict.ts';
 
 const FINAL = [
@@ -63,6 +64,7 @@ async function onCard(
     case 'deny': {
       if (card.kind === 'hint') return;
       if (card.kind === 'former') return onRetiredCard(context, card, target);
+      if (card.kind === 'runbook') return onOffer(context, card, meaning, target);
       const approval = await approvalOfCard(context, card);
       if (approval === null) return;
       await giveWord(
@@ -88,6 +90,17 @@ async function onCard(
     case 'task':
       return;
   }
+}
+
+/** A tap on the offer of a runbook (K11). */
+async function onOffer(
+  context: HandlerContext,
+  card: MatrixCard,
+  verdict: 'approve' | 'deny',
+  target: MatrixEventId,
+): Promise<void> {
+  const words = await decideOffer(context, card.refId, verdict, 'tap');
+  if (words !== undefined) await answer(context, words, { to: { event: target } });
 }
 
 async function tapOption(

@@ -3,6 +3,7 @@ import type { DrawContext } from './context.ts';
 import { drawError, drawSwitch, settleByMessage, settleByResumption } from './draw-error.ts';
 import { drawExecution } from './draw-execution.ts';
 import { drawAnswer, drawProgress, markTakenIn } from './draw-pass.ts';
+import { drawRunbook } from './draw-runbook.ts';
 import { drawDigest, drawRoom, drawTask, drawTurnRoot } from './draw-task.ts';
 import type { Touched } from './touched.ts';
 
@@ -54,6 +55,9 @@ export async function draw(context: DrawContext, touched: Touched): Promise<stri
       return undefined;
     case 'resumed':
       await settleByResumption(context, touched.sessionId, touched.event);
+      return undefined;
+    case 'runbook':
+      await drawRunbook(context, touched.runbookId);
       return undefined;
     case 'switch':
       await drawSwitch(context, touched.event);

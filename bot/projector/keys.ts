@@ -19,6 +19,7 @@ export const cardKey = {
   error: (eventId: bigint) => `error:${eventId}`,
   hint: (eventId: bigint) => `hint:${eventId}`,
   reminder: (eventId: bigint) => `reminder:${eventId}`,
+  runbook: (runbookId: string) => `runbook:${runbookId}`,
   killSwitch: (eventId: bigint) => `switch:${eventId}`,
   /** The last name that was given to a task's room; no event hangs on it. */
   roomName: (sessionId: string) => `name:${sessionId}`,

@@ -17,6 +17,7 @@ export type Touched =
   | { kind: 'taken_in'; messageId: string }
   | { kind: 'message'; messageId: string }
   | { kind: 'resumed'; sessionId: string; event: LoggedEvent }
+  | { kind: 'runbook'; runbookId: string }
   | { kind: 'switch'; event: LoggedEvent };
 
 /** What an event is a reason to draw again, in the order in which it should appear in the room. */
@@ -79,6 +80,8 @@ export function touchedBy(event: LoggedEvent): Touched[] {
     case 'graph.changed':
     case 'knowledge.changed':
       return [];
+    case 'runbook.changed':
+      return [{ kind: 'runbook', runbookId: refId }];
   }
 }
 

@@ -117,7 +117,7 @@ async function makeCall(run: CallRun, { call, ready, problem }: Prepared): Promi
         ? await endOfRead(scope, call, ready, about)
         : await endOfChange(run, call, ready, about);
     await faultPoint('agent.before_tool_result');
-    await scope.write((unit) => endCall(unit, scope, call, end));
+    await scope.write((unit) => endCall(unit, scope, call, { ...end, named: ready.entities }));
   }
   await faultPoint('agent.tool_ended');
 }
@@ -137,12 +137,13 @@ async function makeTaskCall(
         refused = { error };
         throw error;
       });
-      await endCall(unit, scope, call, endOf(outcome));
+      await endCall(unit, scope, call, { ...endOf(outcome), named: ready.entities });
     });
   } catch (error) {
     // What failed outside the tool's own work is no answer of the tool.
     if (refused === undefined || error instanceof PassLost) throw error;
-    await scope.write((unit) => endCall(unit, scope, call, failureOf(error, call)));
+    const end = { ...failureOf(error, call), named: ready.entities };
+    await scope.write((unit) => endCall(unit, scope, call, end));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Unit } from '../db/database.ts';
 import type { ToolCall } from '../db/rows.ts';
-import { newId, type MessageId, type ToolCallId } from '../ids.ts';
+import { noteInvolved } from '../graph/involve.ts';
+import { asId, newId, type MessageId, type ToolCallId } from '../ids.ts';
 import { safeJson, safeText } from '../text/safe.ts';
 import { parseArguments } from '../tools/registry.ts';
 import type { Spent } from './ask.ts';
@@ -141,6 +142,8 @@ export interface CallEnd {
   state: 'done' | 'failed' | 'unknown';
   value: Readonly<Record<string, unknown>>;
   entity?: string | undefined;
+  /** The entities that the call named (K9). */
+  named?: readonly string[] | undefined;
 }
 
 /** Stores how a call ended, and its result where the model reads it, in one transaction. */
@@ -154,7 +157,7 @@ export async function endCall(
   const result = JSON.stringify(safeJson(end.value));
   const row = await unit.db.toolCall.findUniqueOrThrow({
     where: { id: call.id },
-    select: { state: true, startedAt: true },
+    select: { state: true, startedAt: true, executionId: true },
   });
   // A commit whose answer was lost had stored the end already.
   if (row.state !== 'requested' && row.state !== 'running') return;
@@ -182,6 +185,10 @@ export async function endCall(
       toolCallId: call.callId,
     },
   });
+  const names = [...(end.named ?? []), ...(end.entity === undefined ? [] : [end.entity])];
+  if (names.length > 0 || row.executionId !== null) {
+    await noteInvolved(unit, { sessionId, toolCallId: asId<ToolCallId>(call.id), names });
+  }
   unit.emit({ type: 'tool.ended', sessionId, refId: call.id, data: { passId } });
 }
 

@@ -8,7 +8,7 @@ import { EXIT, type Command } from './command.ts';
 export const seedCommand: Command = {
   name: 'seed',
   usage:
-    'nomos seed [--json]\n\nLoads NOMOS_ONTOLOGY and NOMOS_INVENTORY into the database. Loading twice changes nothing; what the\nagent learned is kept; what vanished from the file is reported, not deleted.',
+    'nomos seed [--json]\n\nLoads NOMOS_ONTOLOGY, NOMOS_INVENTORY and NOMOS_RUNBOOKS into the database. Loading twice changes nothing;\nwhat the agent learned and what was changed here is kept and reported; what vanished from the files is\nreported, not deleted.',
   async run(argv, io) {
     const { values } = parseArgs({ args: argv, options: { json: { type: 'boolean' } } });
     const config = readConfig(process.env);

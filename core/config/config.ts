@@ -47,7 +47,7 @@ export interface Config {
   };
   /** What turns voice messages into text; undefined if nothing does (C16). */
   transcription: Transcription | undefined;
-  files: { inventory: string; ontology: string; policy: string; soul: string };
+  files: { inventory: string; ontology: string; policy: string; runbooks: string; soul: string };
   ssh: {
     keyFile: string | undefined;
     knownHosts: string | undefined;
@@ -97,6 +97,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       inventory: file(settings, problems, 'NOMOS_INVENTORY'),
       ontology: file(settings, problems, 'NOMOS_ONTOLOGY', 'seeds/ontology.yaml'),
       policy: file(settings, problems, 'NOMOS_POLICY', 'seeds/policy.yaml'),
+      runbooks: file(settings, problems, 'NOMOS_RUNBOOKS', 'seeds/runbooks'),
       soul: file(settings, problems, 'NOMOS_SOUL', 'SOUL.md'),
     },
     ssh: ssh(settings, problems, environment),

@@ -130,6 +130,12 @@ export const OPTIONS = [
     otherwise: 'seeds/policy.yaml',
   },
   {
+    name: 'NOMOS_RUNBOOKS',
+    meaning: 'The runbooks: one YAML file each, named after it.',
+    allowed: 'a folder with .yaml files',
+    otherwise: 'seeds/runbooks',
+  },
+  {
     name: 'NOMOS_SOUL',
     meaning: "The agent's persona and rules.",
     allowed: 'a markdown file',

@@ -11,6 +11,7 @@ export type {
   Pass,
   PlanStep,
   Question,
+  Runbook,
   Session,
   ToolCall,
   Turn,

@@ -39,6 +39,7 @@ export const EVENT_TYPES = [
   'settings.changed', // refId: the key
   'graph.changed', // refId: entity
   'knowledge.changed', // refId: knowledge
+  'runbook.changed', // refId: runbook; it was offered, decided on, or written anew
 ] as const;
 
 /** One of the names above. */

@@ -2,6 +2,7 @@ import type { Database, Unit } from '../db/database.ts';
 import type { Execution, ExecutionStatus } from '../db/rows.ts';
 import { faultPoint } from '../faults.ts';
 import type { ExecutionId, SessionId, TurnId } from '../ids.ts';
+import { countRun } from '../knowledge/patterns.ts';
 import { addNote } from '../tasks/messages.ts';
 import { reopenAfter, type AfterGrant } from '../policy/reopen.ts';
 import { lockSession } from '../tasks/lock.ts';
@@ -20,6 +21,9 @@ import { isFinal, lockExecution, transition, type ExecutionChange } from './stat
 /** What a card shows of an output (C11). */
 const TAIL_LINES = 12;
 const TAIL_BYTES = 1024;
+
+/** The ends that say how well a command does what it does (K11). */
+const RAN: ReadonlySet<RunEnd['kind']> = new Set(['exited', 'signalled', 'timed_out']);
 
 /** Hides secrets in a text (X9). */
 export type Mask = (text: string) => string;
@@ -68,6 +72,10 @@ export async function finishExecution(
     );
     if (!moved) return false;
     if (status === 'completed') await registerMade(unit, execution);
+    if (RAN.has(args.end.kind)) {
+      const { command, entityId } = execution;
+      await countRun(unit, { command, entityId, succeeded: status === 'completed' });
+    }
     await afterEnd(unit, args.id);
     return true;
   });

@@ -64,7 +64,7 @@ export interface RelationListing {
   slug: string;
 }
 
-/** The current relations of an entity, both ways. */
+/** The current relations of an entity, both ways. Which tasks had to do with it is no relation of its own: there are ever more. */
 export async function listRelations(db: Reader, slug: string): Promise<RelationListing[]> {
   return db.$queryRaw<RelationListing[]>(sql`
     SELECT 'out' AS direction, r.type, t.slug
@@ -73,7 +73,7 @@ export async function listRelations(db: Reader, slug: string): Promise<RelationL
     UNION ALL
     SELECT 'in', r.type, s.slug
     FROM relationships r JOIN entities s ON s.id = r.source_id JOIN entities t ON t.id = r.target_id
-    WHERE t.slug = ${slug} AND r.valid_to IS NULL
+    WHERE t.slug = ${slug} AND r.valid_to IS NULL AND r.type <> 'involves'
     ORDER BY 1 DESC, 2, 3`);
 }
 

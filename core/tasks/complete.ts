@@ -2,6 +2,7 @@ import type { Unit } from '../db/database.ts';
 import type { ExecutionStatus, SessionOutcome } from '../db/rows.ts';
 import { transition } from '../executions/states.ts';
 import type { SessionId } from '../ids.ts';
+import { learnFromTask } from '../knowledge/learn.ts';
 import { closeGrants } from '../policy/grants.ts';
 import { lockSession } from './lock.ts';
 
@@ -45,6 +46,7 @@ export async function completeTask(
   });
   await closeGrants(unit, { sessionId: args.sessionId, reason: 'the task ended', by: args.by });
   await cancelQuestions(unit, args.sessionId);
+  if (args.outcome === 'success') await learnFromTask(unit, session);
   const status = args.outcome === 'failure' ? 'failed' : 'done';
   await unit.db.session.update({
     where: { id: args.sessionId },

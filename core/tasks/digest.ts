@@ -1,8 +1,11 @@
+import { z } from 'zod';
 import type { Reader } from '../db/database.ts';
 import type { ExecutionStatus, Session, SessionOutcome, SessionStatus } from '../db/rows.ts';
 import { NotFoundError } from '../errors.ts';
 import { asId, type SessionId } from '../ids.ts';
 import { NOT_WRITTEN_BACK, wroteBack } from './written-back.ts';
+
+const noteTitle = z.looseObject({ title: z.string() });
 
 /** What a task came to, worked out from its rows (C6): for the card and the API alike. */
 export interface Digest {
@@ -56,11 +59,7 @@ export async function taskDigest(db: Reader, sessionId: SessionId): Promise<Dige
       distinct: ['entitySlug'],
       select: { entitySlug: true },
     }),
-    db.knowledge.findMany({
-      where: { sessionId },
-      select: { title: true },
-      orderBy: { createdAt: 'asc' },
-    }),
+    writtenDown(db, sessionId),
     db.pass.aggregate({
       where: { sessionId },
       _count: true,
@@ -88,7 +87,7 @@ export async function taskDigest(db: Reader, sessionId: SessionId): Promise<Dige
       denied: statuses.find((row) => row.status === 'denied')?._count ?? 0,
     },
     entities: [...entities].toSorted(),
-    knowledge: knowledge.map((row) => row.title),
+    knowledge,
     durationMs: (session.endedAt ?? new Date()).getTime() - session.createdAt.getTime(),
     passes: passes._count,
     toolCalls,
@@ -97,6 +96,27 @@ export async function taskDigest(db: Reader, sessionId: SessionId): Promise<Dige
     cost: passes._sum.cost ?? 0,
     notes: await remarks(db, session),
   };
+}
+
+// Also what another task has written anew since: it was this one's work all the same.
+async function writtenDown(db: Reader, sessionId: SessionId): Promise<string[]> {
+  const [notes, calls] = await Promise.all([
+    db.knowledge.findMany({
+      where: { sessionId },
+      select: { title: true },
+      orderBy: { createdAt: 'asc' },
+    }),
+    db.toolCall.findMany({
+      where: { sessionId, name: 'upsert_knowledge', state: 'done' },
+      select: { result: true },
+      orderBy: { seq: 'asc' },
+    }),
+  ]);
+  const titles = calls.flatMap(({ result }) => {
+    const read = noteTitle.safeParse(JSON.parse(result ?? 'null'));
+    return read.success ? [read.data.title] : [];
+  });
+  return [...new Set([...titles, ...notes.map((note) => note.title)])];
 }
 
 // Only a task that the agent ended by complete_task was to write back: a question that was answered was not.

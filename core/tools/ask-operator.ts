@@ -20,6 +20,7 @@ export const askOperatorTool = defineTool({
     entities: z.array(z.string()).max(20).default([]).describe('Slugs that it is about.'),
   }),
   entity: ({ entities }) => entities[0],
+  entities: ({ entities }) => entities,
   async handler({ unit, sessionId, turnId, passId }, { prompt, why, options, entities }) {
     await askQuestion(unit, { sessionId, turnId, passId, prompt, why, options, entities });
     return { ok: true, value: { asked: prompt, note: 'The answer will wake you.' } };

@@ -15,6 +15,7 @@ export const createRelationshipTool = defineTool({
     target: z.string().min(1).describe('Slug, or a name that only one entity has.'),
   }),
   entity: ({ source }) => source,
+  entities: ({ source, target }) => [source, target],
   async handler({ unit, sessionId }, { source, type, target }) {
     const from = await findEntity(unit.db, source);
     const to = await findEntity(unit.db, target);

@@ -4,23 +4,28 @@ import { createRelationshipTool } from './create-relationship.ts';
 import { explainTool } from './explain.ts';
 import { getAgentActivityTool } from './get-agent-activity.ts';
 import { getBlastRadiusTool } from './get-blast-radius.ts';
+import { getEntityKnowledgeTool } from './get-entity-knowledge.ts';
 import { getEntityTool } from './get-entity.ts';
 import { getExecutionStatusTool } from './get-execution-status.ts';
 import { getLxcStateTool } from './get-lxc-state.ts';
 import { getRelationsTool } from './get-relations.ts';
+import { getRunbookTool } from './get-runbook.ts';
 import { getTrendTool } from './get-trend.ts';
 import { listEntitiesTool } from './list-entities.ts';
 import { listLxcsTool } from './list-lxcs.ts';
 import { listPendingApprovalsTool } from './list-pending-approvals.ts';
+import { listRunbooksTool } from './list-runbooks.ts';
 import { proposePlanTool } from './propose-plan.ts';
 import { readAttachmentTool } from './read-attachment.ts';
 import { ToolRegistry } from './registry.ts';
 import { requestExecutionTool } from './request-execution.ts';
 import { runTool } from './run.ts';
+import { searchKnowledgeTool } from './search-knowledge.ts';
 import { setGoalTool } from './set-goal.ts';
 import { tailLogTool } from './tail-log.ts';
 import { updateEntityAttributesTool } from './update-entity-attributes.ts';
 import { updatePlanStepTool } from './update-plan-step.ts';
+import { upsertKnowledgeTool } from './upsert-knowledge.ts';
 
 /** All tools of the agent, in the order in which the model sees them. */
 export const agentTools = new ToolRegistry([
@@ -32,6 +37,10 @@ export const agentTools = new ToolRegistry([
   getRelationsTool,
   getBlastRadiusTool,
   getTrendTool,
+  searchKnowledgeTool,
+  getEntityKnowledgeTool,
+  listRunbooksTool,
+  getRunbookTool,
   runTool,
   requestExecutionTool,
   tailLogTool,
@@ -44,6 +53,7 @@ export const agentTools = new ToolRegistry([
   updatePlanStepTool,
   updateEntityAttributesTool,
   createRelationshipTool,
+  upsertKnowledgeTool,
   askOperatorTool,
   completeTaskTool,
 ]);

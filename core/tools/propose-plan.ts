@@ -1,5 +1,11 @@
 import { z } from 'zod';
 import { cancelPlanOffers, offerPlan, type PlanOffer } from '../approvals/plan.ts';
+import type { Reader } from '../db/database.ts';
+import type { PlanStep } from '../db/rows.ts';
+import { NomosError } from '../errors.ts';
+import { MAX_STEPS } from '../knowledge/runbook-file.ts';
+import { fillRunbook, type FilledStep } from '../knowledge/runbook-plan.ts';
+import { findRunbook, runbookSlug } from '../knowledge/runbooks.ts';
 import { proposePlan } from '../tasks/plan.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { formatDuration } from '../text/duration.ts';
@@ -16,7 +22,7 @@ const step = z.strictObject({
 export const proposePlanTool = defineTool({
   name: 'propose_plan',
   description:
-    'Shows the operator the whole ordered plan: give every step, each time. Unless ask_approval is false the operator gets it as a card to approve by one tap. Nothing started yet: it replaces the old plan. Otherwise the open steps are replaced and these are added after them. The answer has the step numbers for update_plan_step.',
+    'Shows the operator the whole ordered plan: give every step, each time, or a runbook with its parameters. Unless ask_approval is false the operator gets it as a card to approve by one tap. Nothing started yet: it replaces the old plan. Otherwise the open steps are replaced and these are added after them. The answer has the step numbers for update_plan_step.',
   kind: 'task',
   input: z.strictObject({
     ask_approval: z
@@ -27,12 +33,33 @@ export const proposePlanTool = defineTool({
       ),
     steps: z
       .array(z.union([step, z.string().trim().min(1).max(120)]))
-      .min(1)
       .max(40)
-      .describe('The steps in order, each a title or {title, detail}.'),
+      .default([])
+      .describe(
+        'The steps in order, each a title or {title, detail}. With runbook: those that follow after its own.',
+      ),
+    runbook: z
+      .strictObject({
+        name: z
+          .string()
+          .trim()
+          .min(1)
+          .max(120)
+          .transform((name) => runbookSlug(name)),
+        parameters: z.record(z.string(), z.unknown()).default({}),
+      })
+      .optional()
+      .describe(
+        'A runbook to take the steps from, with its values: {"name": "free-disk-space", "parameters": {"target": "host:web-1"}}.',
+      ),
   }),
-  async handler({ unit, sessionId, turnId, passId }, { steps, ask_approval }) {
-    const asked = steps.map((one) => (typeof one === 'string' ? { title: one } : one));
+  async handler({ unit, sessionId, turnId, passId }, { steps, runbook, ask_approval }) {
+    const filled = runbook === undefined ? [] : await stepsOf(unit.db, runbook);
+    const asked: PlannedStep[] = [
+      ...filled,
+      ...steps.map((one) => (typeof one === 'string' ? { title: one } : one)),
+    ];
+    checkNumber(asked.length);
     const rows = await proposePlan(unit, sessionId, asked);
     const offer = ask_approval ? await offerPlan(unit, { sessionId, turnId, passId }, rows) : null;
     if (offer === null) await cancelPlanOffers(unit, sessionId, 'a new plan took its place');
@@ -43,6 +70,7 @@ export const proposePlanTool = defineTool({
       ok: true,
       value: {
         steps: rows.map((row) => ({ step: row.seq, status: row.status, title: row.title })),
+        ...(filled.length === 0 ? {} : { calls: callsOf(rows, filled) }),
         approval: approvalWords(offer),
         ...(writesBack
           ? {}
@@ -54,6 +82,46 @@ export const proposePlanTool = defineTool({
     };
   },
 });
+
+interface PlannedStep {
+  title: string;
+  detail?: string | undefined;
+  call?: FilledStep['call'];
+}
+
+async function stepsOf(
+  db: Reader,
+  { name, parameters }: { name: string; parameters: Record<string, unknown> },
+): Promise<PlannedStep[]> {
+  const { runbook } = await findRunbook(db, name);
+  const { steps } = await fillRunbook(db, runbook, parameters);
+  return steps.map(({ title, detail, call }) => ({ title, detail: detail ?? undefined, call }));
+}
+
+/** Which call does which step: the new steps are the last ones of the plan, in their order. */
+function callsOf(
+  rows: readonly PlanStep[],
+  filled: readonly PlannedStep[],
+): Record<string, unknown> {
+  const first = rows.findIndex(
+    (row) => row.status === 'pending' && row.generation === rows.at(-1)?.generation,
+  );
+  return {
+    note: 'Make these calls as they are, in this order, and mark each step as it ends. What an output tells you may be a reason to leave the runbook: say so, and propose another plan.',
+    by_step: filled.map(({ call }, at) => ({ step: rows[first + at]?.seq, ...call })),
+  };
+}
+
+function checkNumber(many: number): void {
+  if (many >= 1 && many <= MAX_STEPS) return;
+  throw new NomosError(
+    'plan_size',
+    'model',
+    many === 0
+      ? 'A plan needs steps, or a runbook to take them from.'
+      : `A plan has at most ${MAX_STEPS} steps; these are ${many}.`,
+  );
+}
 
 function approvalWords(offer: PlanOffer | null): string {
   if (offer === null) return 'Not asked for: each change asks by itself when you call run.';

@@ -75,6 +75,8 @@ export const runTool = defineTool({
   kind: 'change',
   input,
   entity: ({ target }) => (typeof target === 'string' ? target : undefined),
+  entities: ({ target }) =>
+    typeof target === 'string' ? [target] : Array.isArray(target) ? target : [],
   looksOnly: ({ command, declared_risk }) => classify(command, declared_risk).risk === 'read_only',
   resumable: true,
   async handler(context, args) {

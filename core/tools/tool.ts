@@ -66,6 +66,8 @@ export interface ReadyCall<K extends ToolKind = ToolKind> {
   readonly input: Readonly<Record<string, unknown>>;
   /** The entity that the call is about, as the model named it. */
   readonly entity: string | undefined;
+  /** All entities that the model named in it (K9). */
+  readonly entities: readonly string[];
   /** Whether it only looks, so that it may run beside others (L7). */
   readonly parallel: boolean;
   run(context: Contexts[K]): Promise<ToolOutcome>;
@@ -104,6 +106,8 @@ export interface ToolDefinition<K extends ToolKind, S extends z.ZodObject> {
   readonly resumable?: boolean;
   /** Which entity a call is about. */
   entity?(input: z.output<S>): string | undefined;
+  /** Every entity that a call names, where that is more than the one above (K9). */
+  entities?(input: z.output<S>): readonly string[];
   /** For `change`: whether this very call only looks. */
   looksOnly?(input: z.output<S>): boolean;
   handler(context: Contexts[K], input: z.output<S>): Promise<ToolOutcome>;
@@ -127,11 +131,13 @@ export function defineTool<K extends ToolKind, S extends z.ZodObject>(
       if (!parsed.success)
         return { ok: false, problem: explainIssues(parsed.error, mended, parameters) };
       const input = parsed.data;
+      const entity = definition.entity?.(input);
       const ready: ReadyCall<K> = {
         ok: true,
         kind: definition.kind,
         input,
-        entity: definition.entity?.(input),
+        entity,
+        entities: definition.entities?.(input) ?? (entity === undefined ? [] : [entity]),
         parallel: definition.kind === 'read' || definition.looksOnly?.(input) === true,
         run: (context) => definition.handler(context, input),
       };

@@ -76,6 +76,7 @@ export class BotWorld {
     await seed(database, {
       ontology: 'seeds/ontology.yaml',
       inventory: 'seeds/inventory.demo.yaml',
+      runbooks: 'seeds/runbooks',
     });
     await database.read.matrixRoom.create({
       data: { roomId: LOBBY, kind: 'lobby', membership: 'join', state: { v: 1 } },

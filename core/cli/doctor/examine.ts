@@ -29,7 +29,13 @@ export async function examine(environment: NodeJS.ProcessEnv): Promise<Finding[]
       ? [skipped(name, `${options.join(' or ')} must be set right first`)]
       : await look();
 
-  const files = wrong('NOMOS_INVENTORY', 'NOMOS_ONTOLOGY', 'NOMOS_POLICY', 'NOMOS_SOUL')
+  const files = wrong(
+    'NOMOS_INVENTORY',
+    'NOMOS_ONTOLOGY',
+    'NOMOS_POLICY',
+    'NOMOS_RUNBOOKS',
+    'NOMOS_SOUL',
+  )
     ? undefined
     : checkFiles(config.files);
   const groups = await Promise.all([

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { loadInventory, type Inventory } from '../../graph/inventory-file.ts';
 import { loadOntology, type Ontology } from '../../graph/ontology-file.ts';
+import { loadRunbook, runbookFiles } from '../../knowledge/runbook-file.ts';
 import { loadRules, type Rules } from '../../policy/rules-file.ts';
 import { quote } from '../../yaml-source.ts';
 import { failed, failure, ok, skipped, warning, type Finding } from './finding.ts';
@@ -41,7 +43,7 @@ export function checkFiles(files: Config['files']): FileCheck {
     if (policy !== undefined && inventory !== undefined)
       findings.push(...rulesForNothing(policy, inventory));
   }
-  findings.push(soul(files.soul));
+  findings.push(...runbooks(files.runbooks), soul(files.soul));
   const fleet =
     ontology === undefined || inventory === undefined ? undefined : { ontology, inventory };
   return { findings, fleet };
@@ -76,6 +78,25 @@ function rulesForNothing({ rules }: Rules, { entities }: Inventory): Finding[] {
       ),
     );
   });
+}
+
+/** Each runbook by itself, so that a fault in one does not hide those of the others. */
+function runbooks(folder: string): Finding[] {
+  const findings: Finding[] = [];
+  const names = attempt(findings, 'runbooks', folder, () => {
+    const loaded = runbookFiles(folder);
+    return { loaded, detail: `${loaded.length} files` };
+  });
+  for (const name of names ?? []) {
+    try {
+      loadRunbook(join(folder, name));
+    } catch (error) {
+      findings.push(
+        failure('runbook', error, `Mend ${join(folder, name)}; nothing starts before.`),
+      );
+    }
+  }
+  return findings;
 }
 
 function soul(file: string): Finding {

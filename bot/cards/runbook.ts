@@ -1,0 +1,118 @@
+import type { RunbookFile } from '../../core/knowledge/runbook-file.ts';
+import { allowedWords } from '../../core/knowledge/runbook-parameters.ts';
+import type { RunbookListing } from '../../core/knowledge/runbooks.ts';
+import { cardOf, fitting, type Card } from './card.ts';
+import { answerTo } from './replies.ts';
+import { code, list, para, pre, rich, strong, type Rich } from './rich.ts';
+import { clock, type View } from './view.ts';
+import { count, label, nameOf, slug } from './words.ts';
+
+/** What became of an offer. */
+export interface OfferState {
+  readonly runbook: RunbookFile;
+  readonly status: string;
+  readonly decidedBy: string | null;
+  readonly decidedAt: Date | null;
+}
+
+/** A sequence that succeeded several times, offered as a runbook (K11); later what was decided. It shows all of it. */
+export function offerCard(offer: OfferState, view: View): Card {
+  const { runbook, status } = offer;
+  const when = offer.decidedAt === null ? '' : `, ${clock(offer.decidedAt, view)}`;
+  const by = nameOf(offer.decidedBy);
+  const head =
+    status === 'offered'
+      ? rich`📘 Keep this as a runbook? ${label(runbook.title, 100)}`
+      : status === 'active'
+        ? rich`📘 Runbook ${label(runbook.title, 100)}`
+        : rich`🚫 No runbook: ${label(runbook.title, 100)}`;
+  return cardOf([
+    para(
+      strong(head),
+      status === 'offered'
+        ? undefined
+        : rich`${status === 'active' ? 'Kept' : 'Dropped'} by ${by}${when}`,
+      rich`${label(runbook.summary, 300)}`,
+    ),
+    takes(runbook),
+    ...stepsOf(runbook, 8_000),
+    status === 'offered'
+      ? para(
+          rich`Tap ✅ to keep it, ❌ to drop it. Kept, it can be proposed as a plan; each of its changes is asked for as always.`,
+          rich`Or write ${code(`!runbooks approve ${runbook.slug}`)} or ${code(`!runbooks deny ${runbook.slug}`)}.`,
+        )
+      : undefined,
+  ]);
+}
+
+/** All runbooks with how often each was used. */
+export function runbooksCard(runbooks: readonly RunbookListing[]): Card {
+  if (runbooks.length === 0) return answerTo(rich`There are no runbooks.`);
+  const active = runbooks.filter(({ status }) => status === 'active');
+  const offered = runbooks.filter(({ status }) => status === 'offered');
+  return fitting(
+    [60, 20, 10].map(
+      (most) => () =>
+        cardOf([
+          para(strong(count(active.length, 'runbook'))),
+          list(active.slice(0, most).map(line)),
+          active.length > most ? para(rich`and ${active.length - most} more`) : undefined,
+          offered.length === 0
+            ? undefined
+            : para(strong(rich`${offered.length} offered, waiting for your word`)),
+          list(offered.slice(0, 10).map(line)),
+          para(
+            rich`!runbooks and a name shows one. Ask for it in words: “free disk space on web-1”.`,
+          ),
+        ]),
+    ),
+  );
+}
+
+/** One runbook: what it takes, and its steps. */
+export function runbookCard(runbook: RunbookFile, status: string): Card {
+  return fitting(
+    [8_000, 2_000, 400].map(
+      (most) => () =>
+        cardOf([
+          para(
+            strong(rich`📘 ${label(runbook.title, 100)}`),
+            rich`${label(runbook.summary, 300)}`,
+            status === 'offered' ? rich`Offered, and not decided yet.` : undefined,
+          ),
+          takes(runbook),
+          ...stepsOf(runbook, most),
+        ]),
+    ),
+  );
+}
+
+function line({ slug: name, title, used, succeeded }: RunbookListing): Rich {
+  const record = used === 0 ? '' : ` · used ${used}×, ${succeeded} succeeded`;
+  return rich`${slug(name)} ${label(title, 80)}${record}`;
+}
+
+function takes({ parameters }: RunbookFile): Rich | undefined {
+  return list(
+    Object.entries(parameters).map(([name, parameter]) => {
+      const otherwise =
+        parameter.default === undefined ? 'needed' : `otherwise ${String(parameter.default)}`;
+      return rich`${slug(name)} ${label(parameter.description, 120)} (${label(allowedWords(parameter), 80)}; ${label(otherwise, 60)})`;
+    }),
+  );
+}
+
+/** The steps, each with the command or the call that does it, cut to so many bytes each. */
+function stepsOf({ steps }: RunbookFile, most: number): Array<Rich | undefined> {
+  return steps.flatMap((step, index) => {
+    const where = step.target === undefined ? '' : ` · on ${label(step.target, 60)}`;
+    const head = para(rich`${index + 1}. ${label(step.title, 120)}${where}`);
+    if (step.run !== undefined) return [head, pre(cut(step.run, most))];
+    if (step.tool !== undefined) return [head, para(rich`calls ${slug(step.tool)}`)];
+    return [head, step.detail === undefined ? undefined : para(rich`${label(step.detail, 300)}`)];
+  });
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)} …`;
+}
