@@ -99,6 +99,14 @@ export async function newestNotes(
     ORDER BY k.updated_at DESC, k.id LIMIT ${asked.limit}`);
 }
 
+/** One note by its id. */
+export async function noteById(db: Reader, id: string): Promise<Note | undefined> {
+  const [row] = await db.$queryRaw<Note[]>(
+    sql`SELECT ${NOTE} FROM knowledge k WHERE k.id = ${id}::uuid`,
+  );
+  return row;
+}
+
 /** How many notes there are. */
 export async function countNotes(db: Reader): Promise<Record<KnowledgeKind, number>> {
   const rows = await db.$queryRaw<Array<{ kind: KnowledgeKind; many: number }>>(

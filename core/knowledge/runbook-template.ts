@@ -1,4 +1,4 @@
-import { forEachChild, parseShell, type SyntaxNode } from '../policy/shell/parse.ts';
+import { forEachChild, parseShell, type SyntaxNode, type Word } from '../policy/shell/parse.ts';
 
 /** What a parameter has been given. */
 export type ParameterValue = string | number | boolean;
@@ -75,7 +75,7 @@ export function faultOfShell(template: string, free: ReadonlySet<string>): strin
     const wanted = [...template.matchAll(PLACEHOLDER)].filter((match) => match[1] === name).length;
     const seen = hostile.reduce((sum, node) => sum + node.split(MARK).length - 1, 0);
     if (JSON.stringify(plain) !== JSON.stringify(hostile) || seen !== wanted) {
-      return `{{${name}}} must stand by itself as a word or a part of one: not in quotes, a comment, a here-document, or an expansion. Put it into a variable first: ${name}={{${name}}}, then "$${name}"`;
+      return `{{${name}}} must stand by itself as a word or a part of one: not in quotes, a comment, a here-document, arithmetic, or an expansion. Put it into a variable first: ${name}={{${name}}}, then "$${name}"`;
     }
   }
   const source = sourceReader(fillQuoted(template, all(HOSTILE)), template, free);
@@ -91,18 +91,29 @@ function fillQuoted(template: string, values: ParameterValues): string {
 
 const MARK = '\u0001';
 
-/** The tree of some source in words: the kinds of its nodes, and of each word what it says, with a mark for the value. */
+/**
+ * The tree of some source in words: the kinds of its nodes, and what each word is made of, with a mark for the value where the shell
+ * takes it literally. What stands inside of an expansion or of arithmetic is passed over: there quotes may mean something else.
+ */
 function shapeOf(source: string, value: string): string[] {
   const { script, fault } = parseShell(source);
   const found = [`fault ${fault !== undefined}`];
   const visit = (node: SyntaxNode): void => {
-    // How the text of a word is quoted is no difference.
-    if (/^(?:SingleQuoted|Literal)$/.test(node.type)) return;
-    found.push(node.type === 'Word' ? `Word ${node.value.replaceAll(value, MARK)}` : node.type);
+    if (/^(?:SingleQuoted|Literal|ParameterExpansion|Arithmetic\w*)$/.test(node.type)) return;
+    found.push(node.type === 'Word' ? wordShape(node, value) : node.type);
     forEachChild(node, visit);
   };
   visit(script);
   return found;
+}
+
+function wordShape(word: Word, value: string): string {
+  if (word.parts === undefined) return `Word ${word.value}`;
+  const parts = word.parts.map((part) => {
+    if (part.type === 'SingleQuoted') return part.value === value ? MARK : part.text;
+    return part.type === 'Literal' ? part.value : part.type;
+  });
+  return `Word ${parts.join(' + ')}`;
 }
 
 /** The first program in a source with free parameters that reads source from its arguments. */

@@ -3,7 +3,9 @@ import { approvalRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { executionRoutes } from './executions.ts';
 import { healthRoutes } from './health.ts';
+import { knowledgeRoutes } from './knowledge.ts';
 import { questionRoutes } from './questions.ts';
+import { runbookRoutes } from './runbooks.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { sessionChangeRoutes } from './session-changes.ts';
 import { sessionRoutes } from './sessions.ts';
@@ -20,6 +22,8 @@ export const ROUTES: readonly Route[] = [
   ...approvalRoutes,
   ...executionRoutes,
   ...scheduleRoutes,
+  ...knowledgeRoutes,
+  ...runbookRoutes,
   ...auditRoutes,
   ...settingsRoutes,
 ];
