@@ -11,8 +11,9 @@ import { SoulFile } from './agent/soul.ts';
 import { startApi } from './api/server.ts';
 import { checkFiles } from './config/check-files.ts';
 import type { Config } from './config/config.ts';
-import { Database } from './db/database.ts';
+import { Database, type Unit } from './db/database.ts';
 import { errorText, type NomosError } from './errors.ts';
+import { settleTrouble } from './events/settle.ts';
 import { EventFeed } from './events/subscribe.ts';
 import { databaseHostKeys } from './executions/host-keys.ts';
 import { createMasker } from './executions/masking/masker.ts';
@@ -65,11 +66,13 @@ export async function startProgram(
     const feed = await EventFeed.open(database);
     stack.defer(() => feed.close());
     // Every process watches the file; the one with the bot tells the lobby.
-    const tell = roles.has('bot') ? (error: NomosError) => raiseError(database, error) : () => {};
+    const toLobby = roles.has('bot');
     const rules = watchRules({
       policy: config.files.policy,
       ontology: config.files.ontology,
-      onFault: tell,
+      onFault: (error) => (toLobby ? raiseError(database, error) : undefined),
+      onRight: () =>
+        toLobby ? tellLobby(database, (unit) => settleTrouble(unit, POLICY)) : undefined,
     });
     stack.defer(() => rules.stop());
     const mask = createMasker(secretsOf(config)).mask;
@@ -178,21 +181,23 @@ async function bringUpJobs(
   return jobs;
 }
 
-/** Shows an error card in the lobby. */
+/** What a wrong policy file is called while it is one. */
+const POLICY = 'policy';
+
+/** Shows an error card about the policy file in the lobby. */
 function raiseError(database: Database, error: NomosError): void {
+  const { code, fault, message, hint = null } = error;
+  tellLobby(database, async (unit) =>
+    unit.emit({
+      type: 'error.raised',
+      data: { code, fault, message, hint, retry: false, about: POLICY },
+    }),
+  );
+}
+
+function tellLobby(database: Database, tell: (unit: Unit) => Promise<void>): void {
   database
-    .write(async (unit) =>
-      unit.emit({
-        type: 'error.raised',
-        data: {
-          code: error.code,
-          fault: error.fault,
-          message: error.message,
-          hint: error.hint ?? null,
-          retry: false,
-        },
-      }),
-    )
+    .write(tell)
     .catch((failure: unknown) =>
       log.error({ error: errorText(failure) }, 'the lobby could not be told'),
     );

@@ -63,7 +63,9 @@ export async function startDefaults(
     const { homeserver } = services;
     if (homeserver !== undefined) {
       environment['MATRIX_HOMESERVER_URL'] = homeserver.url;
-      environment['MATRIX_ACCESS_TOKEN'] = homeserver.botToken;
+      environment['MATRIX_ACCESS_TOKEN'] = homeserver.bot.accessToken;
+      // With it the account signs its device, and no client warns of that.
+      environment['MATRIX_PASSWORD'] = homeserver.bot.password;
       if (missing('NOMOS_OPERATORS')) {
         environment['NOMOS_OPERATORS'] = `${homeserver.operator.userId}=admin`;
       }

@@ -41,7 +41,7 @@ async function play(): Promise<void> {
     if (homeserver === undefined)
       throw new Error('The demonstration needs the embedded homeserver.');
     const transcript = new Transcript(
-      homeserver.botUserId,
+      homeserver.bot.userId,
       (text) => void process.stdout.write(text),
     );
     const operator = new DemoOperator(

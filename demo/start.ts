@@ -34,7 +34,7 @@ async function start(): Promise<void> {
     const { homeserver } = defaults;
     if (homeserver !== undefined) {
       const account = { ...homeserver.operator, url: homeserver.url };
-      stack.defer(acceptInvitations(account, homeserver.botUserId));
+      stack.defer(acceptInvitations(account, homeserver.bot.userId));
     }
     const lobby = await lookFor(config.databaseUrl, program.failed, stop.signal, () =>
       say(`Nomos: waiting. ${program.trouble() ?? 'The bot is making its rooms.'}`),

@@ -1,11 +1,12 @@
 /**
  * Writes the documents that are made from the code: `docs/configuration.md`, `.env.example`. With `--check` it writes
- * nothing and fails when one of them is not as the code would have it.
+ * nothing and fails when one of them, or a picture in `docs/images`, is not as the code would have it.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OPTIONS, type Option } from '../core/config/options.ts';
+import { stalePictures } from './lib/picture-sources.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const options: readonly Option[] = OPTIONS;
@@ -66,4 +67,10 @@ for (const [name, text] of made) {
     );
     process.exitCode = 1;
   }
+}
+for (const { name, drawnBy } of check ? stalePictures(join(root, 'docs/images')) : []) {
+  process.stderr.write(
+    `docs/images/${name} does not show what the code draws today: run \`node ${drawnBy}\` and commit it.\n`,
+  );
+  process.exitCode = 1;
 }

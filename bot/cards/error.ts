@@ -10,7 +10,11 @@ export function errorCard(error: ErrorState, view: View, callFor: readonly UserI
   const { dealtWith } = error;
   const todo = [
     error.hint === null ? '' : label(error.hint, 400),
-    error.retry ? 'Tap 🔁 to try again.' : '',
+    error.retry
+      ? 'Tap 🔁 to try again.'
+      : error.taskState === null
+        ? 'Tap ✅ once it is dealt with.'
+        : '',
   ].filter((words) => words !== '');
   return cardOf(
     [
@@ -20,13 +24,17 @@ export function errorCard(error: ErrorState, view: View, callFor: readonly UserI
       ),
       dealtWith === null
         ? para(...todo)
-        : para(
-            rich`${dealtWith.by === null ? 'Dealt with' : `🔁 ${nameOf(dealtWith.by)} tried again`}, ${clock(dealtWith.at, view)}`,
-          ),
+        : para(rich`${dealtWithWords(error, dealtWith.by)}, ${clock(dealtWith.at, view)}`),
       para(rich`${faultWords(error.fault)} · ${slug(error.code)}`),
     ],
     dealtWith === null ? { mentions: callFor, msgtype: 'm.text' } : {},
   );
+}
+
+function dealtWithWords({ retry, taskState }: ErrorState, by: UserId | null): string {
+  if (by === null) return 'Dealt with';
+  if (retry) return `🔁 ${nameOf(by)} tried again`;
+  return taskState === null ? `Dealt with, says ${nameOf(by)}` : `${nameOf(by)} went on`;
 }
 
 /** Where the fault lies, so that it is clear who must act. */

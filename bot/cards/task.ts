@@ -30,14 +30,17 @@ export function taskCard(task: TaskState, view: View): Card {
 
 function taskForm(task: TaskState, view: View, extent: (typeof EXTENTS)[number]): Card {
   const ended = isEnded(task.status);
+  // What waits stands right below, each with its link: the status need not name it as well.
+  const status = waitsForPerson(task) ? rich`${whatWaits(task)}:` : rich`${statusLine(task)}`;
+  const waiting = list(task.waiting.slice(0, extent.lines).map((one) => waitingLine(one, view)));
   return cardOf([
-    para(strong(titleOf(task)), rich`${MARK_SIGN[markOf(task)]} ${statusLine(task)}`),
+    para(strong(titleOf(task)), rich`${MARK_SIGN[markOf(task)]} ${status}`),
+    waiting,
     ended && task.summary !== null && saysMore(task.summary, task.title)
       ? // The digest has it whole; here the first line has to do.
         para(label(firstLine(task.summary), 200))
       : undefined,
     planBlock(task, extent.steps),
-    list(task.waiting.slice(0, extent.lines).map((waiting) => waitingLine(waiting, view))),
     list(task.running.slice(0, extent.lines).map((running) => runningLine(running, view))),
     para(resumption(task)),
     para(rich`Task ${slug(task.shortId)} · last activity ${clock(task.lastActivityAt, view)}`),
@@ -58,12 +61,20 @@ export function statusLine(task: TaskState): string {
   if (first !== undefined) {
     const what = `${label(first.label)}${first.target === null ? '' : ` · ${label(first.target, 40)}`}`;
     const more = task.waiting.length > 1 ? ` (and ${task.waiting.length - 1} more)` : '';
-    return `${first.kind === 'question' ? 'Waits for your answer' : 'Waits for your decision'}: ${what}${more}`;
+    return `${whatWaits(task)}: ${what}${more}`;
   }
   if (task.running.length > 0) return `Runs ${count(task.running.length, 'command')}`;
   if (task.queuedCount > 0) return `${count(task.queuedCount, 'command')} about to start`;
   if (task.working) return task.status === 'planning' ? 'Planning' : 'Working';
   return 'Waits for your next message';
+}
+
+function waitsForPerson(task: TaskState): boolean {
+  return !isEnded(task.status) && task.pausedReason === null && task.waiting.length > 0;
+}
+
+function whatWaits({ waiting: [first] }: TaskState): string {
+  return first?.kind === 'question' ? 'Waits for your answer' : 'Waits for your decision';
 }
 
 /** What ▶️ does, once it is offered (C9); where the task is paused, its status says how to go on. */

@@ -1,9 +1,11 @@
+import { asId, type SessionId } from '../../core/ids.ts';
 import { cardOf, fitting } from '../cards/card.ts';
 import { answerTo, waitingLine } from '../cards/replies.ts';
 import { list, para, rich, strong, type Rich } from '../cards/rich.ts';
 import { clock } from '../cards/view.ts';
 import { count } from '../cards/words.ts';
 import { waitingName, waitingQuestion, type WaitingThing } from '../projector/waiting-name.ts';
+import { bringBack } from '../rooms/bring-back.ts';
 import { TASK_ARGUMENT, type Command } from './command.ts';
 
 const MOST = 20;
@@ -14,7 +16,7 @@ export const approvalsCommand: Command = {
   takes: [TASK_ARGUMENT],
   does: 'Lists what waits for a decision or an answer, in all tasks or in one.',
   needs: 'viewer',
-  async run({ context: { unit, view }, taskIfAny }) {
+  async run({ context: { unit, view, operator }, taskIfAny }) {
     const session = await taskIfAny();
     const where = session === undefined ? {} : { sessionId: session.id };
     const include = { session: { select: { roomId: true } } } as const;
@@ -32,6 +34,10 @@ export const approvalsCommand: Command = {
         include,
       }),
     ]);
+    const waitsIn = [...approvals, ...questions].flatMap(({ sessionId }) => sessionId ?? []);
+    for (const sessionId of new Set(waitsIn)) {
+      await bringBack(unit, asId<SessionId>(sessionId), [operator.userId]);
+    }
     const things = await Promise.all([
       ...approvals.map(({ id, session: of }) => waitingName(unit.db, of ?? { roomId: null }, id)),
       ...questions.map(({ id, session: of }) => waitingQuestion(unit.db, of, id)),

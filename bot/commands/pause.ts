@@ -1,7 +1,9 @@
 import { setPaused } from '../../core/policy/pause.ts';
+import type { Card } from '../cards/card.ts';
 import { answerTo } from '../cards/replies.ts';
 import { rich } from '../cards/rich.ts';
-import { count } from '../cards/words.ts';
+import { switchCard } from '../cards/switch.ts';
+import type { HandlerContext } from '../handlers/context.ts';
 import type { Command } from './command.ts';
 
 /** `!pause`: the kill switch (P7). */
@@ -10,13 +12,11 @@ export const pauseCommand: Command = {
   takes: [],
   does: 'Kill switch: every command waits for approval, even reads, and all grants are closed.',
   needs: 'approver',
-  async run({ context: { unit, operator } }) {
+  async run({ context }) {
+    const { unit, operator } = context;
     const changed = await setPaused(unit, true, operator.userId);
-    return answerTo(
-      changed
-        ? rich`⏸️ Paused. Every command waits for approval now, and all grants are closed. !unpause ends it.`
-        : rich`It is paused already. !unpause ends it.`,
-    );
+    if (!changed) return answerTo(rich`It is paused already. !unpause ends it.`);
+    return elsewhere(context, true);
   },
 };
 
@@ -26,15 +26,20 @@ export const unpauseCommand: Command = {
   takes: [],
   does: 'Ends !pause. Grants that were closed stay closed; what waits already still waits.',
   needs: 'approver',
-  async run({ context: { unit, operator } }) {
+  async run({ context }) {
+    const { unit, operator } = context;
     const changed = await setPaused(unit, false, operator.userId);
     if (!changed) return answerTo(rich`It was not paused.`);
-    const left = await unit.db.approval.count({ where: { status: 'pending' } });
-    return answerTo(
-      rich`▶️ Unpaused. What is asked for from now on runs as before.`,
-      left === 0
-        ? undefined
-        : rich`${count(left, 'thing', 'things')} asked for until now still ${left === 1 ? 'waits' : 'wait'} for you, reads too: !approvals lists ${left === 1 ? 'it' : 'them'}.`,
-    );
+    return elsewhere(context, false);
   },
 };
+
+/** The lobby is told of it anyway: only who wrote in another room gets an answer there. */
+async function elsewhere(
+  { unit, event, operator }: HandlerContext,
+  paused: boolean,
+): Promise<Card | undefined> {
+  if (event.room.kind === 'lobby') return undefined;
+  const waiting = await unit.db.approval.count({ where: { status: 'pending' } });
+  return switchCard({ paused, by: operator.userId, waiting });
+}

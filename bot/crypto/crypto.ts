@@ -1,6 +1,7 @@
 import type { OlmMachine } from '@matrix-org/matrix-sdk-crypto-wasm';
 import type { Database } from '../../core/db/database.ts';
 import { errorText } from '../../core/errors.ts';
+import { settleTrouble } from '../../core/events/settle.ts';
 import { type RoomId, type UserId, asId } from '../../core/ids.ts';
 import { log } from '../../core/log.ts';
 import { noteReplacedKey } from '../../core/signing-keys.ts';
@@ -17,6 +18,9 @@ import { Sealer } from './seal.ts';
 import type { DeviceOwner } from './store.ts';
 import { meetsEncryption, roomsWithNewAudience, wantsKeys } from './sync-part.ts';
 import { type Unsealed, unseal } from './unseal.ts';
+
+/** What the trouble of lost keys is called. */
+const KEYS = 'device_keys';
 
 /** What encryption works with. */
 export interface RoomCryptoOptions {
@@ -113,7 +117,7 @@ export class RoomCrypto {
     const { client, owner, password } = this.#options;
     if (!this.#needed && (await this.#machine.exists())) return;
     try {
-      await this.#orLost(async () =>
+      const introduced = await this.#orLost(async () =>
         introduceDevice({
           machine: this.#machine,
           client,
@@ -122,6 +126,8 @@ export class RoomCrypto {
           settle: async () => this.#settle(),
         }),
       );
+      if (introduced === undefined) return;
+      await this.#options.database.write(async (unit) => settleTrouble(unit, KEYS));
     } catch (error) {
       if (sortFailure(error).kind !== 'permanent') throw error;
       log.error(
@@ -170,7 +176,7 @@ export class RoomCrypto {
     await this.#options.database.write(async (unit) =>
       unit.emit({
         type: 'error.raised',
-        data: { code, fault, message, hint: hint ?? null, retry: false },
+        data: { code, fault, message, hint: hint ?? null, retry: false, about: KEYS },
       }),
     );
   }

@@ -1,7 +1,7 @@
 import { wordsOfCard, waitingApprovals } from '../../core/approvals/waiting.ts';
 import { whichFit } from '../../core/approvals/words/card-match.ts';
 import { namedIn } from '../../core/approvals/words/named.ts';
-import type { SessionId } from '../../core/ids.ts';
+import { asId, type SessionId } from '../../core/ids.ts';
 import { receiveMessage } from '../../core/tasks/messages.ts';
 import { openTask } from '../../core/tasks/open.ts';
 import { openTurn } from '../../core/tasks/turns.ts';
@@ -9,6 +9,7 @@ import { titleOf } from '../cards/mark.ts';
 import { answerTo } from '../cards/replies.ts';
 import { link, rich } from '../cards/rich.ts';
 import { roomLink } from '../cards/task.ts';
+import { bringBack } from '../rooms/bring-back.ts';
 import type { MessageContent } from './content.ts';
 import { answer, roomIdOf, type HandlerContext } from './context.ts';
 import { taskAt } from './locate.ts';
@@ -26,6 +27,7 @@ export async function inLobby(
   const { unit, event, operator } = context;
   const near = message.replyTo ?? message.threadRoot;
   const sessionId = near === null ? null : await taskAt(unit.db, event.room, near);
+  if (sessionId !== null) await bringBack(unit, sessionId, [operator.userId]);
   if (await isDecision(context, sessionId, text)) {
     await answer(context, await nothingDecidedHere(context, sessionId), {
       rootEvent: message.threadRoot ?? undefined,
@@ -75,7 +77,7 @@ async function isDecision(
 
 /** "yes" in the lobby decides nothing: decisions belong into the task's room, where what waits can be seen. */
 async function nothingDecidedHere(
-  { unit }: HandlerContext,
+  { unit, operator }: HandlerContext,
   sessionId: SessionId | null,
 ): Promise<ReturnType<typeof answerTo>> {
   const waiting = await unit.db.session.findMany({
@@ -93,6 +95,7 @@ async function nothingDecidedHere(
   });
   if (waiting.length === 0)
     return answerTo(rich`Nothing waits for a decision. Tell me what to do.`);
+  for (const { id } of waiting) await bringBack(unit, asId<SessionId>(id), [operator.userId]);
   return answerTo(
     rich`Nothing was decided: please decide in the task’s room, where you see what it is.`,
     ...waiting.map((session) => {

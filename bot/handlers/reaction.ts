@@ -63,6 +63,8 @@ async function onCard(
     case 'approve':
     case 'deny': {
       if (card.kind === 'hint') return;
+      if (card.kind === 'error')
+        return meaning === 'approve' ? settleError(context, card) : undefined;
       if (card.kind === 'former') return onRetiredCard(context, card, target);
       if (card.kind === 'runbook') return onOffer(context, card, meaning, target);
       const approval = await approvalOfCard(context, card);
@@ -101,6 +103,13 @@ async function onOffer(
 ): Promise<void> {
   const words = await decideOffer(context, card.refId, verdict, 'tap');
   if (words !== undefined) await answer(context, words, { to: { event: target } });
+}
+
+/** ✅ on an error that no task has: it is dealt with (C7). */
+async function settleError({ unit, operator }: HandlerContext, card: MatrixCard): Promise<void> {
+  if (card.sessionId !== null || card.closed) return;
+  unit.emit({ type: 'error.settled', data: { event: card.refId, by: operator.userId } });
+  unit.audit({ actor: operator.userId, action: 'error.settled', subject: card.refId });
 }
 
 async function tapOption(

@@ -7,6 +7,7 @@ import { safeJson } from '../../core/text/safe.ts';
 import { type StateEvent, type TimelineEvent, txnOf } from '../matrix/events.ts';
 import { writeState } from '../matrix/state.ts';
 import { markSent } from '../outbox/mark.ts';
+import { noteLeaving } from '../rooms/bring-back.ts';
 import { changesOf, saveRoom } from '../rooms/room-state.ts';
 
 /** A joined room of a sync, its gap filled. */
@@ -96,6 +97,7 @@ async function storeRoom(
     membership: 'join',
     state: lastEvent === undefined ? {} : { lastEvent },
   });
+  await noteLeaving(unit, roomId, [...room.state, ...stateInTimeline], context.isOperator);
   if (room.missing !== undefined) await tellMissing(unit, roomId, room.missing);
 
   const known = await knownIds(unit, timeline);

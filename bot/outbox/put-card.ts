@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Unit } from '../../core/db/database.ts';
+import { safeJson } from '../../core/text/safe.ts';
+import { bringBack } from '../rooms/bring-back.ts';
 import {
   type AtEvent,
   CARD_PACE_MS,
@@ -18,7 +20,8 @@ import type { Lane, RowContent } from './rows.ts';
 
 /**
  * Shows a card in its newest form: sends it when it is new (or when its first message never left), edits it when its
- * content changed, does nothing otherwise. An edit that has not left yet is replaced. Writes `matrix_cards` too.
+ * content changed, does nothing otherwise. What has not left yet is replaced, be it an edit or the first message itself: where
+ * the homeserver limits the bot, that saves an event (R10). Writes `matrix_cards` too.
  * `thread`, `replyTo` and `to` count for the first message only.
  */
 export async function putCard(
@@ -67,6 +70,7 @@ export async function putCard(
   const tags = { card: card.key, kind: card.kind, ref: card.refId };
   const priority = args.priority ?? PRIORITY.state;
   if (sent) {
+    if (await reworded(unit, card.key, message, priority)) return 'edited';
     await supersedeEdits(unit, card.key);
     const content: RowContent<'edit'> = {
       v: 1,
@@ -84,6 +88,7 @@ export async function putCard(
     });
     return 'edited';
   }
+  if ('session' in args.to) await bringBack(unit, args.to.session, message.mentions);
   const content: RowContent<'send'> = { v: 1, message, tags, ...placed(args) };
   await insert(unit, {
     lane,
@@ -94,6 +99,20 @@ export async function putCard(
     priority,
   });
   return 'sent';
+}
+
+/** Gives a first message that was not tried yet its newest form. Whether there was one. */
+async function reworded(
+  unit: Unit,
+  cardKey: string,
+  message: RowContent<'send'>['message'],
+  priority: number,
+): Promise<boolean> {
+  const words = JSON.stringify(safeJson(message));
+  const changed = await unit.db.$executeRaw`
+    UPDATE matrix_outbox SET content = jsonb_set(content, '{message}', ${words}::jsonb), priority = ${priority}
+    WHERE card_key = ${cardKey} AND kind = 'send' AND state = 'pending' AND first_tried_at IS NULL`;
+  return changed > 0;
 }
 
 /**

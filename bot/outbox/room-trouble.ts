@@ -23,10 +23,15 @@ export async function tellRoomTrouble(
         hint: 'It is tried again by itself. Check that the bot may create rooms and invite you on this homeserver.',
         fault: 'system',
         retry: false,
-        lane: row.lane,
+        about: roomTrouble(row.lane),
       },
     });
   });
+}
+
+/** What the trouble of a room that cannot be made is called. */
+export function roomTrouble(lane: string): string {
+  return `room:${lane}`;
 }
 
 /** A lane's trouble is told once in this time. */

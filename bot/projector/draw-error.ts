@@ -10,11 +10,8 @@ import {
   type UserId,
 } from '../../core/ids.ts';
 import { errorCard } from '../cards/error.ts';
-import { answerTo } from '../cards/replies.ts';
-import { rich } from '../cards/rich.ts';
 import type { ErrorState } from '../cards/state.ts';
 import { statusLine } from '../cards/task.ts';
-import { nameOf } from '../cards/words.ts';
 import { PRIORITY, putCard, react } from '../outbox/enqueue.ts';
 import { roomOfKind } from '../rooms/room-state.ts';
 import { askersToCall, type DrawContext } from './context.ts';
@@ -77,32 +74,36 @@ export async function drawError(
     priority: PRIORITY.person,
     closed: dealtWith !== null,
   });
-  if (error.retry && dealtWith === null) {
+  const tap = error.retry ? '🔁' : session === undefined ? '✅' : undefined;
+  if (tap !== undefined && dealtWith === null) {
     await react(unit, {
       to: place.to,
       target: { card: key },
-      key: '🔁',
+      key: tap,
       priority: PRIORITY.person,
     });
   }
 }
 
-/** Marks the open error cards of a task as dealt with: somebody went on. */
-async function settleErrors(
+/** Marks open error cards, of a task or outside of any, as dealt with. */
+async function settleCards(
   context: DrawContext,
-  sessionId: string,
+  of: { sessionId: string | null },
   by: UserId | null,
+  isMeant: (event: Pick<LoggedEvent, 'id' | 'data'>) => boolean = () => true,
 ): Promise<void> {
   const { unit, view } = context;
   const open = await unit.db.matrixCard.findMany({
-    where: { sessionId, kind: 'error', closed: false },
+    where: { ...of, kind: 'error', closed: false },
     select: { refId: true },
   });
   for (const { refId } of open) {
     const event = await unit.db.event.findUnique({ where: { id: BigInt(refId) } });
     if (event === null) continue;
     const data = z.record(z.string(), z.unknown()).parse(event.data);
-    await drawError(context, { ...event, data }, { by, at: view.now });
+    if (isMeant({ ...event, data })) {
+      await drawError(context, { ...event, data }, { by, at: view.now });
+    }
   }
 }
 
@@ -110,9 +111,9 @@ async function settleErrors(
 export async function settleByMessage(context: DrawContext, messageId: string): Promise<void> {
   const message = await context.unit.db.message.findUnique({ where: { id: messageId } });
   if (message === null || message.role !== 'operator') return;
-  await settleErrors(
+  await settleCards(
     context,
-    message.sessionId,
+    { sessionId: message.sessionId },
     message.sender === null ? null : asId<UserId>(message.sender),
   );
 }
@@ -124,27 +125,24 @@ export async function settleByResumption(
   event: LoggedEvent,
 ): Promise<void> {
   const by = event.data['by'];
-  await settleErrors(context, sessionId, typeof by === 'string' ? asId<UserId>(by) : null);
+  await settleCards(context, { sessionId }, typeof by === 'string' ? asId<UserId>(by) : null);
 }
 
-/** The kill switch was thrown or reset (P7): said in the lobby, whoever did it and however. */
-export async function drawSwitch(context: DrawContext, event: LoggedEvent): Promise<void> {
-  const paused = event.data['paused'];
-  const lobby = await roomOfKind(context.unit.db, 'lobby');
-  if (event.refId !== 'paused' || typeof paused !== 'boolean' || lobby === undefined) return;
-  const setting = await context.unit.db.setting.findUnique({ where: { key: 'paused' } });
-  const by = nameOf(setting?.updatedBy ?? null);
-  await putCard(context.unit, {
-    to: { room: lobby },
-    card: { key: cardKey.killSwitch(event.id), kind: 'switch', refId: String(event.id) },
-    message: paused
-      ? answerTo(
-          rich`⏸️ Paused by ${by}. Every command waits for approval, and all grants are closed. !unpause ends it.`,
-        )
-      : answerTo(rich`▶️ Unpaused by ${by}. Reads and grants work again.`),
-    priority: PRIORITY.person,
-    closed: true,
-  });
+const settledShape = z.looseObject({
+  about: z.string().optional(),
+  event: z.string().optional(),
+  by: z.string().optional(),
+});
+
+/** What no task has is over, by itself or by an operator's word: its open cards say so. */
+export async function settleOutside(context: DrawContext, { data }: LoggedEvent): Promise<void> {
+  const { about, event, by } = settledShape.parse(data);
+  await settleCards(
+    context,
+    { sessionId: null },
+    by === undefined ? null : asId<UserId>(by),
+    (one) => (event === undefined ? one.data['about'] === about : String(one.id) === event),
+  );
 }
 
 /** The turn that an error belongs to: that of the pass it names, else the newest one that worked. */

@@ -1,9 +1,10 @@
 import { drawApproval, drawHint, drawQuestion, drawReminder } from './draw-approval.ts';
 import type { DrawContext } from './context.ts';
-import { drawError, drawSwitch, settleByMessage, settleByResumption } from './draw-error.ts';
+import { drawError, settleByMessage, settleByResumption, settleOutside } from './draw-error.ts';
 import { drawExecution } from './draw-execution.ts';
 import { drawAnswer, drawProgress, markTakenIn } from './draw-pass.ts';
 import { drawRunbook } from './draw-runbook.ts';
+import { drawSwitch } from './draw-switch.ts';
 import { drawDigest, drawRoom, drawTask, drawTurnRoot } from './draw-task.ts';
 import type { Touched } from './touched.ts';
 
@@ -61,6 +62,9 @@ export async function draw(context: DrawContext, touched: Touched): Promise<stri
       return undefined;
     case 'switch':
       await drawSwitch(context, touched.event);
+      return undefined;
+    case 'settled':
+      await settleOutside(context, touched.event);
       return undefined;
   }
 }

@@ -18,13 +18,15 @@ export type Touched =
   | { kind: 'message'; messageId: string }
   | { kind: 'resumed'; sessionId: string; event: LoggedEvent }
   | { kind: 'runbook'; runbookId: string }
-  | { kind: 'switch'; event: LoggedEvent };
+  | { kind: 'switch'; event: LoggedEvent }
+  | { kind: 'settled'; event: LoggedEvent };
 
 /** What an event is a reason to draw again, in the order in which it should appear in the room. */
 export function touchedBy(event: LoggedEvent): Touched[] {
   const { refId, sessionId } = event;
   const task: Touched[] = sessionId === null ? [] : [{ kind: 'task', sessionId }];
   if (event.type === 'error.raised') return [{ kind: 'error', event }, ...task];
+  if (event.type === 'error.settled') return [{ kind: 'settled', event }];
   if (event.type === 'settings.changed') return [{ kind: 'switch', event }];
   if (refId === null) return task;
   switch (event.type) {

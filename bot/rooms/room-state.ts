@@ -22,6 +22,8 @@ export const roomStateShape = z.strictObject({
   toldEncrypted: z.boolean().optional(),
   /** That the homeserver does not let the bot set the room's name any more was said here. */
   toldPowerless: z.boolean().optional(),
+  /** The operators who left it of their own will and were not invited since. */
+  left: z.array(z.string()).optional(),
 });
 /** What is known of a room besides its columns. */
 export type RoomState = z.infer<typeof roomStateShape>;

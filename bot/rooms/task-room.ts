@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Database } from '../../core/db/database.ts';
+import { settleTrouble } from '../../core/events/settle.ts';
 import { faultPoint } from '../../core/faults.ts';
 import { type RoomId, type SessionId, type UserId, asId } from '../../core/ids.ts';
 import type { NomosClient } from '../matrix/client.ts';
@@ -7,7 +8,8 @@ import { markSent } from '../outbox/mark.ts';
 import type { ClaimedRow } from '../outbox/queue.ts';
 import { UnsendableError } from '../outbox/resolve.ts';
 import { setState } from '../outbox/room-rows.ts';
-import { rowContent } from '../outbox/rows.ts';
+import { roomTrouble } from '../outbox/room-trouble.ts';
+import { rowContent, sessionLane } from '../outbox/rows.ts';
 import { childState, findMadeRoom, inviteMissing, parentState, privateRoom } from './made-rooms.ts';
 import { ENCRYPTED, type Encryption, encryptsTask } from './encryption.ts';
 import { roomOfKind, saveRoom } from './room-state.ts';
@@ -87,6 +89,7 @@ async function writeDown(
 ): Promise<void> {
   await database.write(async (unit) => {
     if (!(await markSent(unit, txnId, null))) return;
+    await settleTrouble(unit, roomTrouble(sessionLane(sessionId)));
     await unit.db.session.updateMany({ where: { id: sessionId, roomId: null }, data: { roomId } });
     // Known at once: what is said in it before the first sync of it must not go out in clear.
     await saveRoom(unit, roomId, {

@@ -35,7 +35,8 @@ export const EVENT_TYPES = [
   'grant.opened', // refId: grant
   'grant.closed',
   // the rest
-  'error.raised', // refId: session or null; data: { code, message, hint, fault, retry }
+  'error.raised', // refId: session or null; data: { code, message, hint, fault, retry, about? }
+  'error.settled', // data: { about }: what is named so is over; or { event, by }: an operator dealt with that error
   'settings.changed', // refId: the key
   'graph.changed', // refId: entity
   'knowledge.changed', // refId: knowledge

@@ -15,11 +15,18 @@ let dir: string;
 let policy: string;
 let watch: RuleWatch | undefined;
 const faults: NomosError[] = [];
+/** How often the file was told to be right. */
+let right = 0;
 const inForce = (): string[] => currentRules().rules.map(({ name }) => name);
 
 function start(text: string): void {
   writeFileSync(policy, text);
-  watch = watchRules({ policy, ontology: ONTOLOGY, onFault: (error) => faults.push(error) });
+  watch = watchRules({
+    policy,
+    ontology: ONTOLOGY,
+    onFault: (error) => faults.push(error),
+    onRight: () => void right++,
+  });
 }
 
 /** Puts another file in its place, as editors do, and lets the time pass after which it is looked at. */
@@ -34,6 +41,7 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'nomos-policy-'));
   policy = join(dir, 'policy.yaml');
   faults.length = 0;
+  right = 0;
 });
 afterEach(() => {
   watch?.stop();
@@ -57,6 +65,7 @@ describe('P6: the policy while the program runs', () => {
     change('version: 1\nrules:\n  - name: new\n    never_auto_akt: true\n');
     vi.advanceTimersByTime(10_000);
     expect(inForce()).toEqual(['old']);
+    expect(right).toBe(1);
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatchObject({ code: 'policy_invalid', fault: 'operator' });
     expect(faults[0]?.message).toMatch(/old rules stay in force/);

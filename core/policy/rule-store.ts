@@ -33,9 +33,12 @@ export function watchRules(options: {
   policy: string;
   ontology: string;
   onFault: (error: NomosError) => void;
+  /** The file is right: at the start, and whenever it has become so. */
+  onRight?: () => void;
 }): RuleWatch {
   const ontology: Ontology = loadOntology(options.ontology);
   setRules(loadRules(options.policy, ontology));
+  options.onRight?.();
   let seen = versionOf(options.policy);
   const timer = setInterval(() => {
     const version = versionOf(options.policy);
@@ -44,6 +47,7 @@ export function watchRules(options: {
     try {
       setRules(loadRules(options.policy, ontology));
       log.info({ file: options.policy, rules: current.rules.length }, 'policy reloaded');
+      options.onRight?.();
     } catch (error) {
       log.error(
         { file: options.policy, error: errorText(error) },

@@ -1,6 +1,7 @@
 import { CronExpressionParser } from 'cron-parser';
 import type { Database, Unit } from '../db/database.ts';
 import { NomosError, errorText } from '../errors.ts';
+import { settleTrouble } from '../events/settle.ts';
 import { asId, newId, type SessionId } from '../ids.ts';
 import { log } from '../log.ts';
 import { cutLabel } from '../text/label.ts';
@@ -117,6 +118,7 @@ export async function pauseSchedule(
     where: { id: schedule.id },
     data: { paused, nextAt },
   });
+  if (!paused) await settleTrouble(unit, troubleOf(schedule.id));
   unit.audit({
     actor: by,
     action: paused ? 'schedule.paused' : 'schedule.resumed',
@@ -141,6 +143,7 @@ async function nextAfterPause(unit: Unit, schedule: Schedule): Promise<Date> {
 /** Deletes a schedule. What it started stays. */
 export async function deleteSchedule(unit: Unit, schedule: Schedule, by: string): Promise<void> {
   await unit.db.schedule.delete({ where: { id: schedule.id } });
+  await settleTrouble(unit, troubleOf(schedule.id));
   unit.audit({ actor: by, action: 'schedule.deleted', subject: schedule.id });
 }
 
@@ -166,6 +169,11 @@ export async function runDueSchedules(
     }
   }
   return started;
+}
+
+/** What the trouble of a schedule that was paused is called. */
+function troubleOf(id: string): string {
+  return `schedule:${id}`;
 }
 
 async function runOne(
@@ -206,6 +214,7 @@ async function runOne(
         hint: '!schedule lists it. Delete it, or set it anew.',
         fault: 'operator',
         retry: false,
+        about: troubleOf(id),
       },
     });
     return false;

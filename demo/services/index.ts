@@ -41,8 +41,7 @@ export interface EmbeddedOptions {
 export interface EmbeddedHomeserver {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  readonly botToken: string;
-  readonly botUserId: string;
+  readonly bot: MatrixAccount;
   readonly operator: MatrixAccount;
 }
 
@@ -228,5 +227,5 @@ async function withAccounts(
     const setup = await account('setup');
     await synapse.accounts.liftRateLimits(bot.userId, setup.accessToken);
   }
-  return { url: synapse.url, botToken: bot.accessToken, botUserId: bot.userId, operator };
+  return { url: synapse.url, bot, operator };
 }

@@ -23,7 +23,7 @@ const SECRET = 'hunter2hunter2';
 describe('in the room', () => {
   let world: BotWorld;
   beforeAll(async () => {
-    world = await openRooms(createMasker([SECRET]).mask);
+    world = await openRooms({ mask: createMasker([SECRET]).mask });
   });
   afterAll(() => world.close());
 

@@ -1,103 +1,23 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createHandler } from '../../bot/handlers/index.ts';
 import type { ReadMedia } from '../../bot/media/types.ts';
-import { cardKey } from '../../bot/projector/keys.ts';
-import { Projector } from '../../bot/projector/projector.ts';
-import { requestExecution } from '../../core/executions/request.ts';
-import {
-  asId,
-  type MatrixEventId,
-  type PassId,
-  type RoomId,
-  type SessionId,
-  type TurnId,
-  type UserId,
-} from '../../core/ids.ts';
+import { type SessionId } from '../../core/ids.ts';
 import { askQuestion } from '../../core/tasks/questions.ts';
-import { queuePass } from '../../core/tasks/turns.ts';
-import { ANN, BotWorld, EVE, LOBBY } from '../support/bot-world.ts';
+import { ANN, type BotWorld, EVE, LOBBY } from '../support/bot-world.ts';
+import { askFor, openRooms, openRoomTask, type RoomTask } from '../support/task-room.ts';
 
 let world: BotWorld;
 
 beforeAll(async () => {
-  world = await BotWorld.open();
-  world.projector = new Projector({
-    database: world.database,
-    feed: world.feed,
-    operators: world.operators,
-    timeZone: 'UTC',
-    streaming: false,
-  });
-  world.handler = createHandler({
-    operators: world.operators,
-    languages: ['en'],
-    botUserId: asId<UserId>('@nomos:example.org'),
-    botName: 'Nomos',
-    timeZone: 'UTC',
-  });
+  world = await openRooms();
 });
 afterAll(async () => world.close());
 
-interface Task {
-  sessionId: SessionId;
-  turnId: TurnId;
-  passId: PassId;
-  roomId: RoomId;
-  root: MatrixEventId;
-}
-
-/** A task's room with one turn whose pass is running and has read what there was. */
-async function task(): Promise<Task> {
-  await world.say(LOBBY, 'look after the disks');
-  const session = await world.database.read.session.findFirstOrThrow({
-    orderBy: { createdAt: 'desc' },
-    include: { turns: true },
-  });
-  const sessionId = asId<SessionId>(session.id);
-  const turn = session.turns[0];
-  if (turn === undefined || turn.rootEvent === null) throw new Error('the task has no turn');
-  const turnId = asId<TurnId>(turn.id);
-  const passId = await world.write(async (unit) => {
-    const queued = await queuePass(unit, { sessionId, turnId, cause: 'message' });
-    await unit.db.pass.update({
-      where: { id: queued },
-      data: { state: 'running', startedAt: new Date() },
-    });
-    await unit.db.message.updateMany({ where: { turnId }, data: { takenInAt: new Date() } });
-    return queued;
-  });
-  return {
-    sessionId,
-    turnId,
-    passId,
-    roomId: asId<RoomId>(session.roomId ?? ''),
-    root: asId<MatrixEventId>(turn.rootEvent),
-  };
-}
+const task = async (): Promise<RoomTask> => openRoomTask(world, 'look after the disks');
 
 /** A command that waits for a decision; gives its approval's id and its card's event. */
-async function waiting(of: Task, command: string) {
-  const asked = await world.write(async (unit) =>
-    requestExecution(unit, {
-      sessionId: of.sessionId,
-      turnId: of.turnId,
-      passId: of.passId,
-      toolCallId: null,
-      target: 'host:nas-1',
-      command,
-      purpose: 'for the test',
-    }),
-  );
-  if (!('executionId' in asked)) throw new Error('nothing was asked for');
-  await world.settle();
-  const execution = await world.database.read.execution.findUniqueOrThrow({
-    where: { id: asked.executionId },
-  });
-  expect(execution.status).toBe('pending_approval');
-  return {
-    approvalId: execution.approvalId ?? '',
-    card: world.card(cardKey.execution(execution)).eventId,
-  };
+async function waiting(of: RoomTask, command: string) {
+  const { approvalId, card } = await askFor(world, of, command, { target: 'host:nas-1' });
+  return { approvalId, card: card.eventId };
 }
 
 const statusOf = async (approvalId: string) =>

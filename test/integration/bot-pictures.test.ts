@@ -1,28 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createHandler } from '../../bot/handlers/index.ts';
-import { Projector } from '../../bot/projector/projector.ts';
 import { requestExecution } from '../../core/executions/request.ts';
-import { asId, type RoomId, type SessionId, type UserId } from '../../core/ids.ts';
-import { BotWorld, LOBBY, type Shown } from '../support/bot-world.ts';
+import { asId, type RoomId, type SessionId } from '../../core/ids.ts';
+import { type BotWorld, LOBBY, type Shown } from '../support/bot-world.ts';
+import { openRooms } from '../support/task-room.ts';
 
 let world: BotWorld;
 
 beforeAll(async () => {
-  world = await BotWorld.open();
-  world.projector = new Projector({
-    database: world.database,
-    feed: world.feed,
-    operators: world.operators,
-    timeZone: 'UTC',
-    streaming: false,
-  });
-  world.handler = createHandler({
-    operators: world.operators,
-    languages: ['en'],
-    botUserId: asId<UserId>('@nomos:example.org'),
-    botName: 'Nomos',
-    timeZone: 'Europe/Berlin',
-  });
+  world = await openRooms({ timeZone: 'Europe/Berlin' });
 });
 afterAll(async () => world.close());
 

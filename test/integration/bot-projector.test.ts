@@ -1,125 +1,28 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { answerTo } from '../../bot/cards/replies.ts';
+import { rich } from '../../bot/cards/rich.ts';
+import { putCard } from '../../bot/outbox/enqueue.ts';
 import { cardKey } from '../../bot/projector/keys.ts';
 import { Projector } from '../../bot/projector/projector.ts';
-import { decide } from '../../core/approvals/decide.ts';
-import type { Unit } from '../../core/db/database.ts';
-import { requestExecution } from '../../core/executions/request.ts';
-import { transition } from '../../core/executions/states.ts';
-import {
-  asId,
-  newId,
-  type ApprovalId,
-  type MatrixEventId,
-  type PassId,
-  type RoomId,
-  type SessionId,
-  type TurnId,
-} from '../../core/ids.ts';
+import { settleTrouble } from '../../core/events/settle.ts';
 import { completeTask } from '../../core/tasks/complete.ts';
-import { openTask } from '../../core/tasks/open.ts';
-import { endPass } from '../../core/tasks/passes.ts';
 import { proposePlan, updatePlanStep } from '../../core/tasks/plan.ts';
 import { askQuestion } from '../../core/tasks/questions.ts';
 import { setGoal } from '../../core/tasks/status.ts';
-import { ANN, BotWorld, LOBBY } from '../support/bot-world.ts';
+import { ANN, type BotWorld, LOBBY } from '../support/bot-world.ts';
+import { drawnTasks, openDrawing } from '../support/drawn-task.ts';
 
 let world: BotWorld;
-let now = new Date();
+const clock = { now: new Date() };
+const { task, request, finish } = drawnTasks(() => world, clock);
 
 beforeAll(async () => {
-  world = await BotWorld.open();
-  world.projector = new Projector({
-    database: world.database,
-    feed: world.feed,
-    operators: world.operators,
-    timeZone: 'UTC',
-    streaming: true,
-    now: () => now,
-  });
+  world = await openDrawing(clock);
 });
 afterAll(async () => world.close());
 beforeEach(() => {
-  now = new Date();
+  clock.now = new Date();
 });
-
-interface Task {
-  sessionId: SessionId;
-  turnId: TurnId;
-  passId: PassId;
-  roomId: RoomId;
-}
-
-let asked = 0;
-
-/** A task that was asked for in the lobby, its room made, its pass running. */
-async function task(text = 'check the disks'): Promise<Task> {
-  const { sessionId, turnId } = await world.write(async (unit) =>
-    openTask(unit, {
-      by: ANN,
-      text,
-      origin: { kind: 'lobby', roomId: LOBBY, eventId: asId<MatrixEventId>(`$asked${++asked}`) },
-    }),
-  );
-  const pass = await world.database.read.pass.findFirstOrThrow({ where: { sessionId } });
-  const passId = asId<PassId>(pass.id);
-  await world.write(async (unit) => {
-    await unit.db.pass.update({
-      where: { id: passId },
-      data: { state: 'running', startedAt: now },
-    });
-    await unit.db.message.updateMany({ where: { sessionId }, data: { takenInAt: now } });
-    unit.emit({ type: 'pass.started', sessionId, refId: passId });
-  });
-  await world.settle();
-  const session = await world.database.read.session.findUniqueOrThrow({ where: { id: sessionId } });
-  return { sessionId, turnId, passId, roomId: asId<RoomId>(session.roomId ?? '') };
-}
-
-async function request(
-  { sessionId, turnId, passId }: Task,
-  command: string,
-  purpose: string,
-): Promise<{ executionId: string; approvalId: ApprovalId | null }> {
-  const outcome = await world.write(async (unit) =>
-    requestExecution(unit, {
-      sessionId,
-      turnId,
-      passId,
-      toolCallId: null,
-      target: 'web-1',
-      command,
-      purpose,
-    }),
-  );
-  await world.settle();
-  return {
-    executionId: outcome.executionId,
-    approvalId: outcome.kind === 'waiting' ? outcome.approvalId : null,
-  };
-}
-
-async function move(
-  unit: Unit,
-  id: string,
-  from: 'queued' | 'running',
-  to: 'running' | 'completed' | 'failed',
-  change: object,
-): Promise<void> {
-  const row = await unit.db.execution.findUniqueOrThrow({ where: { id } });
-  await transition(unit, row, from, to, { actor: 'system' }, change);
-}
-
-async function finish(
-  one: Task,
-  answer: string | null,
-  state: 'done' | 'failed' | 'cancelled' = 'done',
-): Promise<void> {
-  await world.write(async (unit) => {
-    await unit.db.pass.update({ where: { id: one.passId }, data: { answer } });
-    await endPass(unit, { passId: one.passId, state });
-  });
-  await world.settle();
-}
 
 describe('a new task', () => {
   it('T2, T3: gets a room, a quoted request at the root of its first turn, a pinned card, and a link in the lobby', async () => {
@@ -179,7 +82,7 @@ describe('C1: the task card', () => {
     const card = world.card(cardKey.task(one.sessionId));
     expect(card.body).toContain('Plan 1/2 done');
     expect(card.body).toContain('✅ 1. Look');
-    expect(card.body).toContain('Waits for your decision: Restart nginx');
+    expect(card.body).toContain('Waits for your decision:\n• 🟠 Restart nginx');
     const execution = world.card(`execution:${executionId}`);
     expect(card.html).toContain(encodeURIComponent(execution.eventId));
     expect(card.mentions).toEqual([]);
@@ -195,7 +98,7 @@ describe('C1: the task card', () => {
     });
     await finish(one, 'I stopped.');
     expect(world.card(cardKey.task(one.sessionId)).reactions).toEqual([]);
-    now = new Date(Date.now() + 31_000);
+    clock.now = new Date(Date.now() + 31_000);
     await world.projector?.tick();
     await world.settle();
     const card = world.card(cardKey.task(one.sessionId));
@@ -216,282 +119,12 @@ describe('C1: the task card', () => {
       }),
     );
     await finish(one, '');
-    now = new Date(Date.now() + 31_000);
+    clock.now = new Date(Date.now() + 31_000);
     await world.projector?.tick();
     await world.settle();
     expect(world.card(cardKey.task(one.sessionId)).body).toContain(
       '▶️ (or !continue) goes on without your answer.',
     );
-  });
-});
-
-describe('C3, C4: the execution card', () => {
-  it('A1, A2, C10: waits in the turn’s thread, calls who asked, and carries ✅ and ❌', async () => {
-    const one = await task();
-    const { executionId } = await request(one, 'systemctl restart nginx', 'Restart nginx');
-    const card = world.card(`execution:${executionId}`);
-    expect(card.mentions).toEqual([ANN]);
-    expect(card.reactions).toEqual(['✅', '❌']);
-    expect(card.thread).toBe(world.card(cardKey.turn(one.turnId)).eventId);
-    expect(card.body).toContain('systemctl restart nginx');
-    expect(card.body).toContain('Open until');
-  });
-
-  it('A3: what is destructive carries no ✅ and says what to type; a tap is answered with a hint that calls the tapper', async () => {
-    const one = await task();
-    const { executionId, approvalId } = await request(one, 'rm -rf /srv/old', 'Delete old files');
-    const card = world.card(`execution:${executionId}`);
-    expect(card.reactions).toEqual(['❌']);
-    expect(card.body).toContain('I confirm');
-    await world.write(async (unit) =>
-      decide(unit, {
-        approvalId: approvalId ?? asId<ApprovalId>(newId()),
-        verdict: 'approve',
-        operator: { userId: ANN, role: 'admin' },
-        means: 'tap',
-      }),
-    );
-    await world.settle();
-    const hint = world.shown.find((shown) => shown.cardKey?.startsWith('hint:'));
-    expect(hint?.replyTo).toBe(card.eventId);
-    expect(hint?.mentions).toEqual([ANN]);
-    expect(hint?.body).toContain('Reply to its card with: I confirm');
-  });
-
-  it('lives in one message from the decision to the end, calls nobody any more, and attaches a long output whole', async () => {
-    const one = await task();
-    const { executionId, approvalId } = await request(
-      one,
-      'apt-get -y upgrade',
-      'Upgrade packages',
-    );
-    if (approvalId === null) throw new Error('it should wait');
-    await world.write(async (unit) =>
-      decide(unit, {
-        approvalId,
-        verdict: 'approve',
-        operator: { userId: ANN, role: 'admin' },
-        means: 'tap',
-      }),
-    );
-    await world.settle();
-    const card = world.card(`execution:${executionId}`);
-    const { eventId } = card;
-    expect(card.body).toContain('Approved by ann with a tap');
-    expect(card.mentions).toEqual([]);
-    await world.write(async (unit) =>
-      move(unit, executionId, 'queued', 'running', { startedAt: new Date(now.getTime() - 5_000) }),
-    );
-    await world.settle();
-    expect(card.body).toContain('Running for 5 s');
-    expect(card.reactions).toEqual(['✅', '❌', '🛑']);
-    const output = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`).join('\n');
-    await world.write(async (unit) => {
-      await move(unit, executionId, 'running', 'completed', {
-        exitCode: 0,
-        stdout: output,
-        stdoutBytes: 300n,
-        tail: output.slice(-200),
-      });
-      // The move has the database's time; the test has its own.
-      await unit.db.execution.update({ where: { id: executionId }, data: { endedAt: now } });
-    });
-    await world.settle();
-    expect(world.card(`execution:${executionId}`).eventId).toBe(eventId);
-    expect(card.body).toContain('✅ Done in 5 s: Upgrade packages');
-    expect(card.body).toContain('line 40');
-    expect(card.body).not.toContain('line 20\n');
-    const file = world.card(cardKey.outputFile(executionId));
-    expect(file.file?.text).toBe(output);
-    expect(file.replyTo).toBe(eventId);
-  });
-
-  it('A16: a command that the card cannot show whole is attached whole, before the card', async () => {
-    const one = await task();
-    const command = `tee /etc/motd <<'EOF'\n${'x'.repeat(4_000)}\nEOF`;
-    const { executionId } = await request(one, command, 'Write a long file');
-    const key = `execution:${executionId}`;
-    const keys = world.shown.map((shown) => shown.cardKey);
-    expect(world.card(cardKey.commandFile(key)).file?.text).toBe(command);
-    expect(keys.indexOf(cardKey.commandFile(key))).toBeLessThan(keys.indexOf(key));
-  });
-
-  it('a quick read has no card of its own; one that takes long gets one', async () => {
-    const one = await task();
-    const { executionId } = await request(one, 'df -h', 'Read the disks');
-    const has = (): boolean =>
-      world.shown.some((shown) => shown.cardKey === `execution:${executionId}`);
-    await world.write(async (unit) =>
-      move(unit, executionId, 'queued', 'running', { startedAt: now }),
-    );
-    await world.settle();
-    expect(has()).toBe(false);
-    now = new Date(now.getTime() + 11_000);
-    await world.projector?.tick();
-    await world.settle();
-    expect(has()).toBe(true);
-  });
-});
-
-describe('C2, C13: a pass', () => {
-  async function call(
-    one: Task,
-    name: string,
-    args: Record<string, string>,
-    state: 'running' | 'done',
-  ): Promise<string> {
-    const id = newId();
-    await world.write(async (unit) => {
-      await unit.db.toolCall.create({
-        data: {
-          id,
-          sessionId: one.sessionId,
-          turnId: one.turnId,
-          passId: one.passId,
-          callId: id,
-          name,
-          arguments: args,
-          state,
-          startedAt: now,
-          ...(state === 'done' ? { success: true, durationMs: 20, endedAt: now } : {}),
-        },
-      });
-      unit.emit({
-        type: state === 'done' ? 'tool.ended' : 'tool.started',
-        sessionId: one.sessionId,
-        refId: id,
-        data: { passId: one.passId },
-      });
-    });
-    await world.settle();
-    return id;
-  }
-
-  it('has one progress message, edited in place, without raw JSON', async () => {
-    const one = await task();
-    await call(one, 'get_entity', { slug: 'host:web-1' }, 'done');
-    await call(
-      one,
-      'run',
-      { target: 'host:web-1', command: 'df -h', purpose: 'Read the disks' },
-      'running',
-    );
-    const card = world.card(cardKey.progress(one.passId));
-    expect(card.body).toContain('⚙️ Read the disks on host:web-1 · 1 of 2 done');
-    expect(card.body).not.toContain('{');
-    expect(card.msgtype).toBe('m.notice');
-    expect(card.edits).toBe(1);
-  });
-
-  it('points to the card of a command whose call has ended and which waits', async () => {
-    const one = await task();
-    const { executionId } = await request(one, 'systemctl restart nginx', 'Restart nginx');
-    const id = await call(
-      one,
-      'run',
-      { target: 'host:web-1', purpose: 'Restart nginx' },
-      'running',
-    );
-    await world.write(async (unit) => {
-      await unit.db.toolCall.update({
-        where: { id },
-        data: { executionId, state: 'done', success: true, durationMs: 30 },
-      });
-      unit.emit({
-        type: 'tool.ended',
-        sessionId: one.sessionId,
-        refId: id,
-        data: { passId: one.passId },
-      });
-    });
-    await world.settle();
-    expect(world.card(cardKey.progress(one.passId)).body).toContain(
-      '↪️ Restart nginx on host:web-1 · see its card',
-    );
-  });
-
-  it('has none where the pass only closes the task or asks', async () => {
-    const one = await task();
-    await call(one, 'complete_task', { summary: 'done' }, 'done');
-    expect(world.shown.some((shown) => shown.cardKey === cardKey.progress(one.passId))).toBe(false);
-  });
-
-  it('X9: what the configuration calls a secret is hidden in commands, outputs and answers', async () => {
-    const masked = new Projector({
-      database: world.database,
-      feed: world.feed,
-      operators: world.operators,
-      streaming: true,
-      mask: (text) => text.replaceAll('hunter2', '•••'),
-    });
-    const before = world.projector;
-    world.projector = masked;
-    try {
-      const one = await task();
-      const { executionId } = await request(
-        one,
-        'mysql -phunter2 -e "flush tables"',
-        'Flush tables',
-      );
-      await finish(one, 'The password is hunter2.');
-      for (const key of [`execution:${executionId}`, cardKey.answer(one.passId)]) {
-        expect(world.card(key).body).not.toContain('hunter2');
-        expect(world.card(key).html).not.toContain('hunter2');
-        // The rules that hold for every message take the sign after -p for a password once more.
-        expect(world.card(key).body).toMatch(/•••|\[masked\]/);
-      }
-    } finally {
-      world.projector = before;
-    }
-  });
-
-  it('streams its answer into one message', async () => {
-    const one = await task();
-    await world.write(async (unit) => {
-      await unit.db.pass.update({ where: { id: one.passId }, data: { answer: 'The disks' } });
-      unit.emit({ type: 'pass.answering', sessionId: one.sessionId, refId: one.passId });
-    });
-    await world.settle();
-    const card = world.card(cardKey.answer(one.passId));
-    expect(card.body).toBe('The disks\n…');
-    await finish(one, 'The disks are **fine**.');
-    expect(card.body).toBe('The disks are fine.');
-    expect(card.html).toBe('<p>The disks are <strong>fine</strong>.</p>');
-  });
-
-  it('T5: a message that came meanwhile is marked 👀 once it was read', async () => {
-    const one = await task();
-    const messageId = newId();
-    await world.database.read.matrixInbox.create({
-      data: {
-        eventId: `$late${messageId}`,
-        roomId: one.roomId,
-        sender: ANN,
-        type: 'm.room.message',
-        event: {},
-        state: 'done',
-      },
-    });
-    await world.write(async (unit) => {
-      await unit.db.message.create({
-        data: {
-          id: messageId,
-          sessionId: one.sessionId,
-          turnId: one.turnId,
-          role: 'operator',
-          text: 'also /srv',
-          sender: ANN,
-          eventId: `$late${messageId}`,
-          createdAt: new Date(now.getTime() + 1_000),
-        },
-      });
-      unit.emit({ type: 'message.taken_in', sessionId: one.sessionId, refId: messageId });
-    });
-    await world.projector?.step();
-    const reaction = await world.database.read.matrixOutbox.findFirstOrThrow({
-      where: { targetEvent: `$late${messageId}` },
-    });
-    expect(reaction).toMatchObject({ kind: 'react', content: { v: 1, key: '👀' } });
   });
 });
 
@@ -511,7 +144,7 @@ describe('what needs a person', () => {
     expect(card.reactions).toEqual(['1️⃣', '2️⃣']);
     expect(card.mentions).toEqual([ANN]);
     expect(world.card(cardKey.task(one.sessionId)).body).toContain(
-      'Waits for your answer: Which backups?',
+      'Waits for your answer:\n• ❔ Which backups?',
     );
   });
 
@@ -557,6 +190,53 @@ describe('what needs a person', () => {
     expect(card?.reactions).toEqual(['🔁']);
     expect(card?.mentions).toEqual([ANN]);
     expect(card?.thread).toBe(world.card(cardKey.turn(one.turnId)).eventId);
+  });
+
+  it('C7: what no task has is a card in the lobby until it is over or an operator says so', async () => {
+    const raise = async (message: string, about: string): Promise<void> => {
+      await world.write(async (unit) =>
+        unit.emit({
+          type: 'error.raised',
+          data: { code: 'policy_invalid', message, fault: 'operator', retry: false, about },
+        }),
+      );
+      await world.settle();
+    };
+    const shown = (message: string): string =>
+      world.shown.find(({ roomId, body }) => roomId === LOBBY && body.includes(message))?.body ??
+      '';
+    await raise('Line 3 is wrong.', 'policy');
+    await raise('Line 5 is wrong, too.', 'policy');
+    await raise('Another matter.', 'another');
+    expect(shown('Line 3')).toContain('⚠️');
+    await world.write(async (unit) => settleTrouble(unit, 'policy'));
+    await world.settle();
+    for (const message of ['Line 3', 'Line 5']) {
+      expect(shown(message)).toMatch(/^☑️.*\nDealt with, \d\d:\d\d UTC$/m);
+      expect(shown(message)).not.toContain('⚠️');
+    }
+    expect(shown('Another matter')).toContain('Tap ✅ once it is dealt with.');
+    const events = await world.database.read.event.count();
+    await world.write(async (unit) => settleTrouble(unit, 'policy'));
+    expect(await world.database.read.event.count()).toBe(events);
+  });
+
+  it('R10: a first message that has not left says the newest thing when it does, and needs no edit', async () => {
+    const put = async (words: string): Promise<string> =>
+      world.write(async (unit) =>
+        putCard(unit, {
+          to: { room: LOBBY },
+          card: { key: 'reworded', kind: 'test', refId: 'reworded' },
+          message: answerTo(rich`${words}`),
+        }),
+      );
+    expect(await put('old words')).toBe('sent');
+    expect(await put('new words')).toBe('edited');
+    await world.settle();
+    expect(world.card('reworded')).toMatchObject({ body: 'new words', edits: 0 });
+    expect(await put('newest words')).toBe('edited');
+    await world.settle();
+    expect(world.card('reworded')).toMatchObject({ body: 'newest words', edits: 1 });
   });
 
   it('C14: a reminder is a new message with a link to the card', async () => {

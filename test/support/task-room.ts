@@ -23,6 +23,7 @@ import { ANN, BotWorld, LOBBY, type Shown } from './bot-world.ts';
 /** A task with its room, its first turn, and a pass that runs in it. */
 export interface RoomTask {
   sessionId: SessionId;
+  shortId: string;
   turnId: TurnId;
   passId: PassId;
   roomId: RoomId;
@@ -41,19 +42,25 @@ export interface WaitingCommand {
 }
 
 /** Opens a world whose handler and projector are the real ones. */
-export async function openRooms(mask?: (text: string) => string): Promise<BotWorld> {
+export async function openRooms(settings: Settings = {}): Promise<BotWorld> {
   const world = await BotWorld.open();
-  connect(world, mask);
+  connect(world, settings);
   return world;
 }
 
+interface Settings {
+  mask?: (text: string) => string;
+  /** Default UTC. */
+  timeZone?: string;
+}
+
 /** Gives a world a handler and a projector of their own, as a start of the program does. */
-export function connect(world: BotWorld, mask?: (text: string) => string): void {
+export function connect(world: BotWorld, { mask, timeZone = 'UTC' }: Settings = {}): void {
   world.projector = new Projector({
     database: world.database,
     feed: world.feed,
     operators: world.operators,
-    timeZone: 'UTC',
+    timeZone,
     streaming: false,
     mask,
   });
@@ -62,7 +69,7 @@ export function connect(world: BotWorld, mask?: (text: string) => string): void 
     languages: ['en'],
     botUserId: asId<UserId>('@nomos:example.org'),
     botName: 'Nomos',
-    timeZone: 'UTC',
+    timeZone,
   });
 }
 
@@ -81,6 +88,7 @@ export async function openRoomTask(
   const turnId = asId<TurnId>(message.turnId);
   return {
     sessionId,
+    shortId: message.session.shortId,
     turnId,
     passId: await startPass(world, sessionId, turnId),
     roomId: asId<RoomId>(message.session.roomId ?? ''),
@@ -155,6 +163,43 @@ export async function askFor(
     shortId,
     approval: () => world.database.read.approval.findUniqueOrThrow({ where: { id: approvalId } }),
     execution,
+  };
+}
+
+/** What a test of one world says most often, without naming the world each time. */
+export function inRooms(world: () => BotWorld) {
+  const waiting = async (
+    task: RoomTask,
+    command = 'systemctl restart nginx',
+    options: { purpose?: string; target?: string } = {},
+  ): Promise<WaitingCommand> =>
+    askFor(world(), task, command, { purpose: 'Restart nginx', ...options });
+  return {
+    task: async (text = 'check the disks', by: UserId = ANN): Promise<RoomTask> =>
+      openRoomTask(world(), text, by),
+    startPass: async (sessionId: SessionId, turnId: TurnId): Promise<PassId> =>
+      startPass(world(), sessionId, turnId),
+    waiting,
+    restart: async (task: RoomTask, target = 'web-1'): Promise<WaitingCommand> =>
+      waiting(task, 'systemctl restart nginx', { target }),
+    deletion: async (
+      task: RoomTask,
+      path = '/srv/old',
+      target = 'nas-1',
+    ): Promise<WaitingCommand> =>
+      waiting(task, `rm -rf ${path}`, { target, purpose: `Delete ${path}` }),
+    messagesOf: async (turnId: TurnId): Promise<string[]> => saidIn(world(), turnId),
+    turnsOf: async (sessionId: SessionId): Promise<number> =>
+      world().database.read.turn.count({ where: { sessionId } }),
+    /** Another turn of the task, as an operator opens it on the main timeline, with a pass of its own. */
+    secondTurn: async (task: RoomTask): Promise<RoomTask> => {
+      const root = await world().say(task.roomId, 'and look at db-1');
+      const turn = await world().database.read.turn.findUniqueOrThrow({
+        where: { rootEvent: root },
+      });
+      const turnId = asId<TurnId>(turn.id);
+      return { ...task, turnId, root, passId: await startPass(world(), task.sessionId, turnId) };
+    },
   };
 }
 

@@ -80,7 +80,11 @@ function mend(job: Job, { unit, target, word, state, disks }: Found): Reply {
   const cause = causeOf(state);
   const done = change(
     job,
-    { target, command: `systemctl restart ${unit}`, purpose: `Restart ${unit}, which is ${word}` },
+    {
+      target,
+      command: `systemctl restart ${unit}`,
+      purpose: `Restart ${unit}, which ${word === 'failed' ? 'has' : 'is'} ${word}`,
+    },
     job.calls('propose_plan').length > 0
       ? []
       : [
