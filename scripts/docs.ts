@@ -1,11 +1,12 @@
 /**
- * Writes the documents that are made from the code: `docs/configuration.md`, `.env.example`. With `--check` it writes
- * nothing and fails when one of them, or a picture in `docs/images`, is not as the code would have it.
+ * Writes the documents that are made from the code: `docs/configuration.md`, `docs/api-routes.md`, `.env.example`. With
+ * `--check` it writes nothing and fails when one of them, or a picture in `docs/images`, is not as the code would have it.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OPTIONS, type Option } from '../core/config/options.ts';
+import { apiRoutes } from './api-routes.ts';
 import { stalePictures } from './lib/picture-sources.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -54,6 +55,7 @@ function cell(text: string): string {
 
 const made: ReadonlyArray<[string, string]> = [
   ['docs/configuration.md', configuration()],
+  ['docs/api-routes.md', apiRoutes()],
   ['.env.example', example()],
 ];
 const check = process.argv.includes('--check');

@@ -10,7 +10,8 @@ const RETRY_AFTER_S = 5;
 
 /**
  * The one place where answers are written: what the routes give becomes JSON here, with every secret in it masked (X9), and
- * what they throw becomes a problem (Z7), also when the JSON itself cannot be made.
+ * what they throw becomes a problem (Z7), also when the JSON itself cannot be made. A text is a whole answer already, and what
+ * is written to the connection by the route itself (a stream) is left to it.
  */
 export function answers(mask: Mask): Middleware {
   return async function answer(ctx, next: Next) {
@@ -18,6 +19,7 @@ export function answers(mask: Mask): Middleware {
     ctx.set('Cache-Control', 'no-store');
     try {
       await next();
+      if (ctx.respond === false || typeof ctx.body === 'string') return;
       const text = JSON.stringify(maskDeep(ctx.body, mask));
       ctx.type = 'application/json; charset=utf-8';
       ctx.body = text;

@@ -32,6 +32,11 @@ export function count(bounds: { min: number; max: number }) {
     .meta({ type: 'integer', minimum: bounds.min, maximum: bounds.max });
 }
 
+/** How many rows a page may have, in a query string: 1 to `max`, `otherwise` when it is not said. */
+export function pageSize({ max, otherwise }: { max: number; otherwise: number }) {
+  return count({ min: 1, max }).default(otherwise);
+}
+
 /** The id of a row: of the path, the query or a body. `what` says of which kind of thing. */
 export function rowId<T extends AnyId>(what: string) {
   return z

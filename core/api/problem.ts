@@ -94,7 +94,8 @@ export function problem(status: number, code: string, detail: string): Problem {
   return { type: 'about:blank', title: TITLES[status] ?? 'Error', status, code, detail };
 }
 
-function statusOf(code: string): number {
+/** The HTTP status that a code becomes. */
+export function statusOf(code: string): number {
   return Object.hasOwn(STATUSES, code) ? STATUSES[code as keyof typeof STATUSES] : 422;
 }
 

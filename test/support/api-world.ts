@@ -4,6 +4,7 @@ import { startApi, type ApiServer } from '../../core/api/server.ts';
 import { createToken, type Scope } from '../../core/api/tokens.ts';
 import { createMasker } from '../../core/executions/masking/masker.ts';
 import { Operators, type Operator } from '../../core/operators.ts';
+import { checkAnswer } from './api-contract.ts';
 import { ann, bob, CoreWorld, eve } from './core-world.ts';
 
 /** A secret that this installation knows, as a configured key would be. */
@@ -58,7 +59,7 @@ export class ApiWorld implements AsyncDisposable {
     return token;
   }
 
-  /** Sends a request and takes the answer apart. `body` is sent as JSON unless it is text or bytes. */
+  /** Sends a request, takes the answer apart and holds it against the API's description. `body` is sent as JSON unless it is text or bytes. */
   async call(
     method: string,
     path: string,
@@ -87,15 +88,16 @@ export class ApiWorld implements AsyncDisposable {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
           response.on('error', reject);
-          response.on('end', () =>
-            resolve(
-              taken(
-                response.statusCode ?? 0,
-                response.headers,
-                Buffer.concat(chunks).toString('utf8'),
-              ),
-            ),
-          );
+          response.on('end', () => {
+            const text = Buffer.concat(chunks).toString('utf8');
+            const answer = taken(response.statusCode ?? 0, response.headers, text);
+            try {
+              if (answer.status < 300 && method !== 'HEAD') checkAnswer(method, path, answer.body);
+              resolve(answer);
+            } catch (error) {
+              reject(error);
+            }
+          });
         },
       );
       sent.on('error', reject);
@@ -132,6 +134,7 @@ export class ApiWorld implements AsyncDisposable {
 }
 
 function taken(status: number, headers: IncomingHttpHeaders, text: string): ApiAnswer {
-  const body: unknown = text === '' ? {} : JSON.parse(text);
+  const json = /json/.test(headers['content-type'] ?? '');
+  const body: unknown = text === '' || !json ? {} : JSON.parse(text);
   return { status, headers, text, body: body as Record<string, unknown> };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { verifyAudit } from '../../audit/verify.ts';
-import { count, plainText, rowId } from '../fields.ts';
+import { count, pageSize, plainText, rowId } from '../fields.ts';
 import { lookRoute, type Route } from '../route.ts';
 import type { SessionId } from '../../ids.ts';
 
@@ -10,7 +10,7 @@ const listQuery = z.strictObject({
   action: plainText(100)
     .optional()
     .describe('Such as `approval.decided`; ending in a dot, all that begin so.'),
-  limit: count({ min: 1, max: 500 }).default(100),
+  limit: pageSize({ max: 500, otherwise: 100 }),
   before: count({ min: 1, max: Number.MAX_SAFE_INTEGER })
     .optional()
     .describe('The `next` of the page before.'),

@@ -9,13 +9,13 @@ import type { ExecutionId, SessionId } from '../../ids.ts';
 import { RISKS } from '../../policy/risk.ts';
 import { act } from '../actor.ts';
 import { listExecutions } from '../execution-list.ts';
-import { count, idOut, rowId, stored } from '../fields.ts';
+import { idOut, pageSize, rowId, stored } from '../fields.ts';
 import { changeRoute, lookRoute, type Route } from '../route.ts';
 
 const byId = z.strictObject({ id: rowId<ExecutionId>('execution') });
 const pageQuery = z.strictObject({
   status: z.enum(ExecutionStatus).optional(),
-  limit: count({ min: 1, max: 200 }).default(50),
+  limit: pageSize({ max: 200, otherwise: 50 }),
   before: rowId<ExecutionId>('execution').optional().describe('The `next` of the page before.'),
 });
 const listQuery = pageQuery.extend({ session: rowId<SessionId>('task').optional() });

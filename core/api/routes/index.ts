@@ -4,6 +4,7 @@ import { auditRoutes } from './audit.ts';
 import { executionRoutes } from './executions.ts';
 import { healthRoutes } from './health.ts';
 import { knowledgeRoutes } from './knowledge.ts';
+import { openApiRoute } from './openapi.ts';
 import { questionRoutes } from './questions.ts';
 import { runbookRoutes } from './runbooks.ts';
 import { scheduleRoutes } from './schedules.ts';
@@ -26,4 +27,5 @@ export const ROUTES: readonly Route[] = [
   ...runbookRoutes,
   ...auditRoutes,
   ...settingsRoutes,
+  openApiRoute(() => [...openRoutes, ...ROUTES]),
 ];

@@ -12,14 +12,14 @@ import { NotFoundError } from '../../errors.ts';
 import type { SessionId } from '../../ids.ts';
 import { taskDigest } from '../../tasks/digest.ts';
 import { reviewTask } from '../../tasks/review.ts';
-import { count, idOut, rowId, stored, words } from '../fields.ts';
+import { count, idOut, pageSize, rowId, stored, words } from '../fields.ts';
 import { lookRoute, type Route } from '../route.ts';
 import { listSessions } from '../session-list.ts';
 
 const listQuery = z.strictObject({
   status: z.enum(SessionStatus).optional(),
   text: words(200).optional().describe('Looked for in goal, title, summary and short id.'),
-  limit: count({ min: 1, max: 200 }).default(50),
+  limit: pageSize({ max: 200, otherwise: 50 }),
   before: z
     .string()
     .max(200)
@@ -29,7 +29,7 @@ const listQuery = z.strictObject({
 });
 
 const messagesQuery = z.strictObject({
-  limit: count({ min: 1, max: 500 }).default(100).describe('How many messages: the newest.'),
+  limit: pageSize({ max: 500, otherwise: 100 }).describe('How many messages: the newest.'),
   before: count({ min: 1, max: Number.MAX_SAFE_INTEGER })
     .optional()
     .describe('The `seq` of the oldest message of the page before.'),
