@@ -116,6 +116,7 @@ export async function startProgram(
       ? await startApi(
           {
             database,
+            feed,
             operators: config.operators,
             languages: config.languages,
             mask,

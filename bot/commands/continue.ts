@@ -1,6 +1,7 @@
 import { asId, type SessionId } from '../../core/ids.ts';
+import { resumeTask } from '../../core/tasks/resume.ts';
 import { answerTo } from '../cards/replies.ts';
-import { resumeTask, resumptionWords } from '../handlers/resume.ts';
+import { resumptionWords } from '../handlers/resume.ts';
 import { TASK_ARGUMENT, type Command } from './command.ts';
 
 /** `!continue`: ▶️ by other means (C9). */

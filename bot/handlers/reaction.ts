@@ -12,6 +12,7 @@ import {
   type SessionId,
   type TurnId,
 } from '../../core/ids.ts';
+import { resumeTask } from '../../core/tasks/resume.ts';
 import { requestStop } from '../../core/tasks/stop.ts';
 import { answerTo } from '../cards/replies.ts';
 import { rich } from '../cards/rich.ts';
@@ -19,7 +20,7 @@ import { readReaction } from './content.ts';
 import { answer, sessionOf, type HandlerContext } from './context.ts';
 import { cardAt, turnAt } from './locate.ts';
 import { optionsOf, settleQuestion } from './question.ts';
-import { resumeTask, resumptionWords } from './resume.ts';
+import { resumptionWords } from './resume.ts';
 import { onFormerCard, onRetiredCard } from './removed-card.ts';
 import { approvalOfCard } from './task-room.ts';
 import { decideOffer } from './runbook.ts';

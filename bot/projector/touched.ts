@@ -81,6 +81,7 @@ export function touchedBy(event: LoggedEvent): Touched[] {
     case 'grant.closed':
     case 'graph.changed':
     case 'knowledge.changed':
+    case 'token.revoked':
       return [];
     case 'runbook.changed':
       return [{ kind: 'runbook', runbookId: refId }];

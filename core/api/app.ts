@@ -2,16 +2,19 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import type { Language } from '../approvals/words/intent.ts';
 import type { Database } from '../db/database.ts';
+import type { EventFeed } from '../events/subscribe.ts';
 import type { Mask } from '../executions/finish.ts';
 import type { Operators } from '../operators.ts';
 import { answers } from './answers.ts';
 import { authentication, needsScope } from './auth.ts';
+import type { EventStreams } from './event-streams.ts';
 import { ApiError } from './problem.ts';
 import { openRoutes, ROUTES } from './routes/index.ts';
 
-/** What the API shows and does its work with. */
-export interface ApiDeps {
+/** What the program gives the API. */
+export interface ApiParts {
   database: Database;
+  feed: EventFeed;
   operators: Operators;
   languages: readonly Language[];
   mask: Mask;
@@ -20,6 +23,11 @@ export interface ApiDeps {
   timeZone: string;
   /** Whether Redis answers; undefined in a process that does not use it. */
   redisReady(): boolean | undefined;
+}
+
+/** What the routes show and do their work with. */
+export interface ApiDeps extends ApiParts {
+  streams: EventStreams;
 }
 
 /**

@@ -10,7 +10,7 @@ export function requestSchema(schema: z.ZodType): JsonSchema {
   const defaults = z.record(z.string(), z.unknown()).safeParse(schema.safeParse({}).data).data;
   for (const [name, value] of Object.entries(defaults ?? {})) {
     const field = made.properties?.[name];
-    if (typeof field === 'object') field.default = value as typeof field.default;
+    if (typeof field === 'object') field.default = value;
   }
   return made;
 }

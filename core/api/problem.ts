@@ -55,6 +55,7 @@ const STATUSES = {
   body_too_large: 413,
   media_type: 415,
   too_many_failures: 429,
+  too_many_streams: 429,
   head_too_large: 431,
   database_away: 503,
 } as const satisfies Record<string, number>;

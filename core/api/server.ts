@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ConfigurationError, errorText } from '../errors.ts';
 import { log } from '../log.ts';
-import { createApi, type ApiDeps } from './app.ts';
+import { createApi, type ApiParts } from './app.ts';
+import type { StreamLimits } from './event-stream.ts';
+import { EventStreams } from './event-streams.ts';
 import { problem, PROBLEM_TYPE, type Problem } from './problem.ts';
 
 /** A client has so long to send its head, and its whole request (Z7). */
@@ -17,19 +19,22 @@ const STOP_MS = 3_000;
 /** The API, listening. */
 export interface ApiServer {
   url: string;
+  /** The event streams that are open. */
+  readonly streams: EventStreams;
   stop(): Promise<void>;
 }
 
 /**
  * Starts to listen. Throws a `ConfigurationError` that names the address when it is taken or not ours. `limits` are for
- * tests: how long a head and a whole request may take.
+ * tests: how long a head and a whole request may take, and what holds for event streams.
  */
 export async function startApi(
-  deps: ApiDeps,
+  parts: ApiParts,
   listen: { host: string; port: number },
-  limits: { headersMs?: number; requestMs?: number } = {},
+  limits: { headersMs?: number; requestMs?: number; streams?: Partial<StreamLimits> } = {},
 ): Promise<ApiServer> {
-  const app = createApi(deps);
+  const streams = new EventStreams(parts, limits.streams);
+  const app = createApi({ ...parts, streams });
   app.on('error', (error) => log.error({ error: errorText(error) }, 'API error'));
   const headersMs = limits.headersMs ?? HEADERS_MS;
   const server = createServer(
@@ -46,8 +51,10 @@ export async function startApi(
   const { address, port, family } = server.address() as AddressInfo;
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    streams,
     stop: () =>
       new Promise((resolve) => {
+        streams.close();
         const late = setTimeout(() => server.closeAllConnections(), STOP_MS);
         server.close(() => {
           clearTimeout(late);

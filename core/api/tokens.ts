@@ -106,11 +106,13 @@ export async function listTokens(database: Database): Promise<TokenRecord[]> {
 /** Ends a token by its name, at once. Throws `not_found`. */
 export async function revokeToken(database: Database, name: string): Promise<void> {
   await database.write(async (unit) => {
-    const { count } = await unit.db.apiToken.updateMany({
+    const living = await unit.db.apiToken.updateManyAndReturn({
       where: { name, revokedAt: null },
       data: { revokedAt: new Date() },
+      select: { id: true },
     });
-    if (count === 0) throw new NotFoundError('token', name);
+    if (living.length === 0) throw new NotFoundError('token', name);
+    for (const { id } of living) unit.emit({ type: 'token.revoked', refId: id });
     unit.audit({ actor: 'system', action: 'token.revoked', subject: name });
   });
 }
@@ -126,6 +128,11 @@ export async function findToken(
   // The look-up by hash tells nothing of the token by its time; the last comparison does not either.
   if (!timingSafeEqual(Buffer.from(row.hash), Buffer.from(hash))) return null;
   return toRecord(row);
+}
+
+/** Whether a token that was let in still is one. */
+export async function isTokenAlive(database: Database, id: string): Promise<boolean> {
+  return (await database.read.apiToken.count({ where: { id, revokedAt: null } })) > 0;
 }
 
 /** Remembers that a token was used. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../db/database.ts';
 import { openConnection, type PgConnection } from '../db/pg.ts';
 import { errorText } from '../errors.ts';
+import type { SessionId } from '../ids.ts';
 import { log } from '../log.ts';
 import type { EventType, LoggedEvent } from './types.ts';
 
@@ -37,8 +38,10 @@ export class EventFeed {
   /** Starts to listen, from the newest event on. */
   static async open(database: Database): Promise<EventFeed> {
     const feed = new EventFeed(database);
-    await feed.#listen();
+    // First where to begin, then the ear: what is told in between is read at once, and nothing from before.
     feed.#cursor = await lastEventId(database);
+    await feed.#listen();
+    feed.#notified('nomos_events');
     return feed;
   }
 
@@ -167,14 +170,15 @@ export async function lastEventId(database: Database): Promise<bigint> {
 }
 
 const dataShape = z.record(z.string(), z.unknown());
-/** The events after `cursor`, in order, at most `limit`. */
+/** The events after `cursor`, in order, at most `limit`: all, or those of one task. */
 export async function readEvents(
   database: Database,
   cursor: bigint,
   limit: number,
+  sessionId?: SessionId,
 ): Promise<LoggedEvent[]> {
   const rows = await database.read.event.findMany({
-    where: { id: { gt: cursor } },
+    where: { id: { gt: cursor }, ...(sessionId === undefined ? {} : { sessionId }) },
     orderBy: { id: 'asc' },
     take: limit,
   });

@@ -38,6 +38,7 @@ export const EVENT_TYPES = [
   'error.raised', // refId: session or null; data: { code, message, hint, fault, retry, about? }
   'error.settled', // data: { about }: what is named so is over; or { event, by }: an operator dealt with that error
   'settings.changed', // refId: the key
+  'token.revoked', // refId: API token
   'graph.changed', // refId: entity
   'knowledge.changed', // refId: knowledge
   'runbook.changed', // refId: runbook; it was offered, decided on, or written anew

@@ -17,6 +17,8 @@ export interface EntityFilter {
   states?: readonly string[];
   health?: string;
   text?: string;
+  /** Only those behind this one in the order of the listing: the last of the page before. */
+  after?: { type: string; slug: string };
   /** Default 200. */
   limit?: number;
 }
@@ -41,6 +43,7 @@ export async function listEntities(
       ${filter.states?.length ? sql`AND e.state IN (${joinSql([...filter.states])})` : noSql}
       ${filter.health === undefined ? noSql : sql`AND coalesce(s.health, 'unknown') = ${filter.health}`}
       ${text === undefined ? noSql : sql`AND (e.slug ILIKE ${text} OR e.name ILIKE ${text} OR e.attributes::text ILIKE ${text})`}
+      ${filter.after === undefined ? noSql : sql`AND (e.type, e.slug) > (${filter.after.type}, ${filter.after.slug})`}
     ORDER BY e.type, e.slug
     LIMIT ${filter.limit ?? DEFAULT_LIMIT}`);
   return rows.map((row) => ({ ...row, attributes: publicAttributes(row.attributes) }));

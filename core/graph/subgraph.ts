@@ -41,3 +41,27 @@ export async function edgesAmong(db: Reader, slugs: readonly string[]): Promise<
     WHERE r.valid_to IS NULL AND s.slug IN (${joinSql([...slugs])}) AND t.slug IN (${joinSql([...slugs])})
     ORDER BY 1, 2, 3`);
 }
+
+/** Entities that are connected with one, in whatever direction, over at most `depth` relations: nearest first, itself too. */
+export async function slugsAround(
+  db: Reader,
+  slug: string,
+  bounds: { depth: number; limit: number },
+): Promise<string[]> {
+  const rows = await db.$queryRaw<Array<{ slug: string }>>(sql`
+    WITH RECURSIVE near (id, depth) AS (
+      SELECT id, 0 FROM entities WHERE slug = ${slug}
+      UNION
+      SELECT edge.other, near.depth + 1
+      FROM near
+      CROSS JOIN LATERAL (
+        SELECT target_id AS other FROM relationships WHERE source_id = near.id AND valid_to IS NULL
+        UNION ALL
+        SELECT source_id FROM relationships WHERE target_id = near.id AND valid_to IS NULL
+      ) edge
+      WHERE near.depth < ${bounds.depth}
+    )
+    SELECT e.slug FROM near JOIN entities e ON e.id = near.id
+    GROUP BY e.slug ORDER BY min(near.depth), e.slug LIMIT ${bounds.limit}`);
+  return rows.map((row) => row.slug);
+}

@@ -6,6 +6,7 @@ import { ROUTES } from '../../core/api/routes/index.ts';
 import { startApi } from '../../core/api/server.ts';
 import { findToken, revokeToken } from '../../core/api/tokens.ts';
 import { Database } from '../../core/db/database.ts';
+import { EventFeed } from '../../core/events/subscribe.ts';
 import { newId } from '../../core/ids.ts';
 import { log } from '../../core/log.ts';
 import { Operators } from '../../core/operators.ts';
@@ -421,9 +422,11 @@ describe('what nobody expected', () => {
     const gate = await Gate.open(Number(url.port));
     url.port = String(gate.port);
     const database = await Database.connect(url.href, { connections: 2 });
+    const feed = await EventFeed.open(database);
     const server = await startApi(
       {
         database,
+        feed,
         operators: new Operators([ann]),
         languages: ['en'],
         mask: (text) => text,
@@ -453,6 +456,7 @@ describe('what nobody expected', () => {
       );
     } finally {
       await server.stop();
+      await feed.close();
       await database.close();
       gate.end();
     }

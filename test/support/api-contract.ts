@@ -35,7 +35,5 @@ export function checkAnswer(method: string, path: string, body: unknown): void {
 }
 
 function fromSchema({ answer }: Route): z.ZodType | undefined {
-  return answer === undefined
-    ? undefined
-    : z.fromJSONSchema(answerSchema(answer, { exact: true }) as z.core.JSONSchema.JSONSchema);
+  return answer === undefined ? undefined : z.fromJSONSchema(answerSchema(answer, { exact: true }));
 }

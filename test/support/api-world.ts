@@ -1,6 +1,7 @@
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { startApi, type ApiServer } from '../../core/api/server.ts';
+import type { StreamLimits } from '../../core/api/event-stream.ts';
 import { createToken, type Scope } from '../../core/api/tokens.ts';
 import { createMasker } from '../../core/executions/masking/masker.ts';
 import { Operators, type Operator } from '../../core/operators.ts';
@@ -30,12 +31,18 @@ export class ApiWorld implements AsyncDisposable {
   }
 
   static async open(
-    options: { headersMs?: number; requestMs?: number; redis?: boolean } = {},
+    options: {
+      headersMs?: number;
+      requestMs?: number;
+      redis?: boolean;
+      streams?: Partial<StreamLimits>;
+    } = {},
   ): Promise<ApiWorld> {
     const core = await CoreWorld.open();
     const server = await startApi(
       {
         database: core.database,
+        feed: await core.feed(),
         operators: new Operators([ann, bob, eve]),
         languages: ['en'],
         mask: createMasker([KNOWN_SECRET]).mask,
@@ -95,7 +102,7 @@ export class ApiWorld implements AsyncDisposable {
               if (answer.status < 300 && method !== 'HEAD') checkAnswer(method, path, answer.body);
               resolve(answer);
             } catch (error) {
-              reject(error);
+              reject(error instanceof Error ? error : new Error(String(error)));
             }
           });
         },

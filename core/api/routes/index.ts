@@ -2,15 +2,18 @@ import type { Route } from '../route.ts';
 import { approvalRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { executionRoutes } from './executions.ts';
+import { fleetRoutes } from './fleet.ts';
 import { healthRoutes } from './health.ts';
 import { knowledgeRoutes } from './knowledge.ts';
 import { openApiRoute } from './openapi.ts';
 import { questionRoutes } from './questions.ts';
 import { runbookRoutes } from './runbooks.ts';
+import { recordRoutes } from './record.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { sessionChangeRoutes } from './session-changes.ts';
 import { sessionRoutes } from './sessions.ts';
 import { settingsRoutes } from './settings.ts';
+import { streamRoute } from './stream.ts';
 
 /** The routes that need no token. There is nothing here but health (H3). */
 export const openRoutes: readonly Route[] = healthRoutes;
@@ -25,6 +28,9 @@ export const ROUTES: readonly Route[] = [
   ...scheduleRoutes,
   ...knowledgeRoutes,
   ...runbookRoutes,
+  ...fleetRoutes,
+  ...recordRoutes,
+  streamRoute,
   ...auditRoutes,
   ...settingsRoutes,
   openApiRoute(() => [...openRoutes, ...ROUTES]),

@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import type { SessionId } from '../../ids.ts';
+import { archiveTask } from '../../tasks/archive.ts';
 import { deleteTask } from '../../tasks/delete.ts';
 import { lockSession } from '../../tasks/lock.ts';
 import { receiveMessage } from '../../tasks/messages.ts';
 import { openTask } from '../../tasks/open.ts';
+import { resumeTask } from '../../tasks/resume.ts';
 import { requestStop } from '../../tasks/stop.ts';
 import { openTurn } from '../../tasks/turns.ts';
 import { act } from '../actor.ts';
 import { idOut, rowId, words } from '../fields.ts';
+import { ApiError } from '../problem.ts';
 import { changeRoute, type Route } from '../route.ts';
 
 /** As much as one Matrix message could carry. */
@@ -92,6 +95,51 @@ export const sessionChangeRoutes: readonly Route[] = [
         { action: 'session.stop', subject: sessionId },
         async (unit) => requestStop(unit, { sessionId, by: actor.operator.userId }),
       );
+    },
+  }),
+  changeRoute({
+    method: 'post',
+    path: '/api/v1/sessions/:id/resume',
+    tag: 'tasks',
+    summary: 'Go on with a task that was paused or looks stuck',
+    notes:
+      'As `!continue` does (C9). `working`: it is at work already. `just_resumed`: that was done less than 30 s ago. `ended`: write to it, and it opens again.',
+    scope: 'operate',
+    role: 'approver',
+    params: byId,
+    answer: z.object({ result: z.enum(['resumed', 'working', 'just_resumed', 'ended']) }),
+    problems: ['task_archived'],
+    async handle({ deps, params: { id: sessionId }, actor }) {
+      const result = await act(
+        deps.database,
+        actor,
+        { action: 'session.resume', subject: sessionId },
+        (unit) => resumeTask(unit, { sessionId, by: actor.operator.userId }),
+      );
+      if (result === 'archived') throw new ApiError('task_archived', 'That task is archived.');
+      return { result };
+    },
+  }),
+  changeRoute({
+    method: 'post',
+    path: '/api/v1/sessions/:id/archive',
+    tag: 'tasks',
+    summary: 'Put a task away',
+    notes:
+      'Its room is left; what it knew, ran and was granted stays on record. One that has not ended is stopped and ends as done in part.',
+    scope: 'operate',
+    role: 'approver',
+    params: byId,
+    answer: z.object({ result: z.enum(['archived', 'already']) }),
+    problems: ['task_busy'],
+    async handle({ deps, params: { id: sessionId }, actor }) {
+      const result = await act(
+        deps.database,
+        actor,
+        { action: 'session.archive', subject: sessionId },
+        (unit) => archiveTask(unit, { sessionId, by: actor.operator.userId }),
+      );
+      return { result };
     },
   }),
   // What cannot be brought back takes an admin.
