@@ -15,8 +15,9 @@ import { ann } from '../support/core-world.ts';
 import { freshDatabase } from '../support/services.ts';
 
 /** Every route behind a token: how it is asked, and which scopes it takes. */
-const ALL = ROUTES.map(({ method, path, scopes }) => ({
-  method: method.toUpperCase(),
+const ALL = ROUTES.map(({ method, path, scopes, media }) => ({
+  // A stream has no end to wait for; HEAD passes the same door.
+  method: media === 'text/event-stream' ? 'HEAD' : method.toUpperCase(),
   path: path.replaceAll(/:\w+/g, () => newId()),
   scopes,
 }));
@@ -29,18 +30,21 @@ describe('who is let in', () => {
   afterAll(() => world[Symbol.asyncDispose]());
 
   it('Z1, H3: without a token there is health and nothing else, not even what there is', async () => {
-    for (const { method, path } of ALL) {
+    // An address is refused for a while after ten of these.
+    for (let at = 0; at < ALL.length; at += 10) {
       await using own = await ApiWorld.open();
-      const { status, headers, body } = await own.call(method, path, {
-        body: method === 'GET' ? undefined : {},
-      });
-      expect([method, path, status]).toEqual([method, path, 401]);
-      expect(headers['www-authenticate']).toBe('Bearer');
-      expect(body).toMatchObject({ code: 'not_signed_in', status: 401 });
+      for (const { method, path } of ALL.slice(at, at + 10)) {
+        const { status, headers, body } = await own.call(method, path, {
+          body: method === 'GET' || method === 'HEAD' ? undefined : {},
+        });
+        expect([method, path, status]).toEqual([method, path, 401]);
+        expect(headers['www-authenticate']).toBe('Bearer');
+        if (method !== 'HEAD') expect(body).toMatchObject({ code: 'not_signed_in', status: 401 });
+      }
     }
+    await using other = await ApiWorld.open();
     for (const path of ['/', '/api/v1', '/metrics', '/api/v1/nothing', '/healthz/x', '/readyz/']) {
-      await using own = await ApiWorld.open();
-      expect((await own.get(path)).status).toBe(path === '/readyz/' ? 503 : 401);
+      expect((await other.get(path)).status).toBe(path === '/readyz/' ? 503 : 401);
     }
   });
 
@@ -76,10 +80,11 @@ describe('who is let in', () => {
     'H3: $method $path takes a token with the scopes $scopes and no other',
     async (route) => {
       const { method, path, scopes } = route;
-      const body = method === 'GET' ? undefined : {};
+      const body = method === 'GET' || method === 'HEAD' ? undefined : {};
       for (const scope of ['read', 'operate', 'approve'] as const) {
         const answer = await world.call(method, path, { body, token: await world.token([scope]) });
         if (scopes.includes(scope)) expect([200, 400, 404]).toContain(answer.status);
+        else if (method === 'HEAD') expect(answer.status).toBe(403);
         else expect(answer).toMatchObject({ status: 403, body: { code: 'scope_missing' } });
       }
     },
