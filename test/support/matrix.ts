@@ -253,8 +253,8 @@ export class Person {
     return String((await this.request('POST', '/createRoom', body))['room_id']);
   }
 
-  /** Everything in a room from its beginning on, as the homeserver tells it now. */
-  async history(roomId: string): Promise<RawEvent[]> {
+  /** Everything in a room from its beginning on, as the homeserver tells it now; `sealed`: what is encrypted is left so. */
+  async history(roomId: string, options: { sealed?: boolean } = {}): Promise<RawEvent[]> {
     const events: RawEvent[] = [];
     let from = '';
     for (;;) {
@@ -262,7 +262,8 @@ export class Person {
         'GET',
         `/rooms/${roomId}/messages?dir=f&limit=500${from === '' ? '' : `&from=${from}`}`,
       );
-      for (const event of page['chunk'] as RawEvent[]) events.push(await this.#clear(event));
+      for (const event of page['chunk'] as RawEvent[])
+        events.push(options.sealed === true ? event : await this.#clear(event));
       if (typeof page['end'] !== 'string') return events;
       from = page['end'];
     }

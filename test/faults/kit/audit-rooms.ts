@@ -1,15 +1,26 @@
 import { PRIORITY } from '../../../bot/outbox/insert.ts';
+import type { Database } from '../../../core/db/database.ts';
 import type { MatrixOutbox } from '../../../core/db/rows.ts';
 import type { RawEvent } from '../../support/matrix.ts';
-import type { OperatorAtWork } from './people.ts';
-import type { FaultWorld } from './world.ts';
+import { messageIndex } from '../../support/secret-chat.ts';
+import type { Said } from './audit.ts';
 
 const SPOKEN = new Set(['m.room.message', 'm.reaction', 'm.room.redaction']);
 const SPEAKING: ReadonlyArray<MatrixOutbox['kind']> = ['send', 'edit', 'react', 'redact', 'upload'];
 
+/** The rooms as the homeserver and the operator's client have them. */
+export interface AuditedRooms {
+  person: { history(roomId: string, options?: { sealed?: boolean }): Promise<RawEvent[]> };
+  bot: { userId: string };
+  /** Whether every room is encrypted. */
+  encrypted: boolean;
+}
+
 /** R4 and R5 against the homeserver's own account: what was said to the bot, and what the bot decided to say. */
-export async function auditRooms(world: FaultWorld, operator: OperatorAtWork): Promise<string[]> {
-  const { matrix, database } = world;
+export async function auditRooms(
+  { matrix, database }: { matrix: AuditedRooms | undefined; database: Database },
+  operator: Said,
+): Promise<string[]> {
   if (matrix === undefined) return [];
   const wrong: string[] = [];
   const rows = await database.read.matrixOutbox.findMany({ orderBy: { id: 'asc' } });
@@ -20,12 +31,15 @@ export async function auditRooms(world: FaultWorld, operator: OperatorAtWork): P
       );
   }
   const said = rows.filter(({ state, kind }) => state === 'sent' && SPEAKING.includes(kind));
-  const rooms = await roomsOf(world);
+  const rooms = await roomsOf(database);
   const byRoom = Map.groupBy(said, (row) => rooms.get(row.lane) ?? row.lane.replace(/^room:/, ''));
+  const sealed: RawEvent[] = [];
   for (const roomId of new Set([...rooms.values(), ...byRoom.keys()])) {
     const history = await matrix.person.history(roomId);
     wrong.push(...compare(roomId, byRoom.get(roomId) ?? [], history, matrix.bot.userId));
+    if (matrix.encrypted) sealed.push(...(await matrix.person.history(roomId, { sealed: true })));
   }
+  wrong.push(...keysUsedOnce(sealed, matrix.bot.userId));
   const inbox = await database.read.matrixInbox.findMany({
     where: { eventId: { in: [...operator.asked, ...operator.said] } },
     select: { eventId: true, state: true, error: true },
@@ -40,12 +54,30 @@ export async function auditRooms(world: FaultWorld, operator: OperatorAtWork): P
 }
 
 /** The room of each lane that names a task. */
-async function roomsOf(world: FaultWorld): Promise<Map<string, string>> {
-  const sessions = await world.database.read.session.findMany({
+async function roomsOf(database: Database): Promise<Map<string, string>> {
+  const sessions = await database.read.session.findMany({
     where: { roomId: { not: null } },
     select: { id: true, roomId: true },
   });
   return new Map(sessions.map(({ id, roomId }) => [`session:${id}`, roomId ?? '']));
+}
+
+/** R5: in encrypted rooms nothing was said in clear, and no message key was used for two messages. */
+function keysUsedOnce(events: readonly RawEvent[], bot: string): string[] {
+  const wrong: string[] = [];
+  const used = new Map<string, string>();
+  for (const { event_id, type, sender, content } of events) {
+    if (sender !== bot) continue;
+    if (type === 'm.room.message' && Object.keys(content).length > 0)
+      wrong.push(`R5: ${event_id} stands in clear in an encrypted room`);
+    if (type !== 'm.room.encrypted' || content['ciphertext'] === undefined) continue;
+    const index = messageIndex(content);
+    const other = used.get(index);
+    if (other !== undefined)
+      wrong.push(`R5: ${event_id} and ${other} were encrypted with one key: ${index}`);
+    used.set(index, event_id);
+  }
+  return wrong;
 }
 
 function compare(

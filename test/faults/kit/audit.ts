@@ -7,12 +7,20 @@ import type { Execution } from '../../../core/db/rows.ts';
 import { isFinal } from '../../../core/executions/states.ts';
 import { deliveriesOf } from './deliveries.ts';
 import { auditRecord } from './audit-record.ts';
-import { auditRooms } from './audit-rooms.ts';
+import { auditRooms, type AuditedRooms } from './audit-rooms.ts';
+import { auditSweeps } from './audit-sweeps.ts';
 import type { OperatorAtWork } from './people.ts';
 import type { FaultWorld, HostLine } from './world.ts';
 
+/** What the audit looks at. */
+export type Audited = Pick<FaultWorld, 'database' | 'hostLog' | 'clockMoved'> & {
+  readonly matrix: AuditedRooms | undefined;
+};
+/** What the operator said. */
+export type Said = Pick<OperatorAtWork, 'asked' | 'said'>;
+
 /** Looks at everything once work has come to rest. */
-export async function audit(world: FaultWorld, operator: OperatorAtWork): Promise<string[]> {
+export async function audit(world: Audited, operator: Said): Promise<string[]> {
   const { database } = world;
   const executions = await database.read.execution.findMany({ orderBy: { createdAt: 'asc' } });
   const starts = byExecution(world.hostLog('starts'));
@@ -28,6 +36,7 @@ export async function audit(world: FaultWorld, operator: OperatorAtWork): Promis
     ...(await wokenOnce(world, executions)),
     ...(await auditRooms(world, operator)),
     ...(await auditRecord(database)),
+    ...(await auditSweeps(world)),
   ];
 }
 
@@ -52,7 +61,7 @@ function startedOnce(starts: Map<string, HostLine[]>): string[] {
 
 /** R6: what the row says of an end is what the host saw. */
 function truthful(
-  world: FaultWorld,
+  world: Audited,
   executions: readonly Execution[],
   starts: Map<string, HostLine[]>,
   ends: Map<string, HostLine[]>,
@@ -98,7 +107,7 @@ function truthful(
 }
 
 /** R1, R14: each change that was claimed had its permission on record before, and that permission was good for it then. */
-async function allowed({ database, clockMoved }: FaultWorld): Promise<string[]> {
+async function allowed({ database, clockMoved }: Audited): Promise<string[]> {
   const rows = await database.read.$queryRaw<Array<{ short_id: string; why: string }>>`
     SELECT e.short_id, CASE
         WHEN e.allowed_by IS NULL THEN 'nothing allowed it'
@@ -154,7 +163,7 @@ async function decidedOnce(database: Database): Promise<string[]> {
 }
 
 /** R4: each thing that was asked for opened one task, and every message was read by a pass. */
-async function messagesWorkedOn(database: Database, operator: OperatorAtWork): Promise<string[]> {
+async function messagesWorkedOn(database: Database, operator: Said): Promise<string[]> {
   const rows = await database.read.message.findMany({
     where: { eventId: { in: operator.asked } },
     select: { eventId: true },
@@ -211,7 +220,7 @@ async function atRest(database: Database): Promise<string[]> {
 
 /** R7: the agent heard of each end exactly once, or nobody was to be woken. */
 async function wokenOnce(
-  { database, clockMoved }: FaultWorld,
+  { database, clockMoved }: Audited,
   executions: readonly Execution[],
 ): Promise<string[]> {
   const wrong: string[] = [];

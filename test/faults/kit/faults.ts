@@ -27,6 +27,9 @@ export function chooseFault(random: Random, world: FaultWorld): Fault {
     [4, 'crash redis'],
     [12, 'cut ssh'],
     [5, 'crash sshd'],
+    [world.cable === undefined ? 0 : 16, 'pull cable'],
+    [4, 'part database'],
+    [4, 'part Redis'],
     [4, 'terminate'],
     [victim.setClock === undefined ? 0 : 8, 'move clock'],
     // Of all worlds of the run, so that only a run with one world asks for it.
@@ -91,6 +94,31 @@ export function chooseFault(random: Random, world: FaultWorld): Fault {
         name: 'cut all SSH connections',
         inject: async () => world.sshd.signalSessions('SIGKILL'),
       };
+    case 'pull cable': {
+      // Short enough for TCP to get over it, or longer than the keepalive has patience: 28 s in a program of its own.
+      const forMs = random.chance(0.7) ? random.int(3, 60) * 100 : random.int(300, 360) * 100;
+      return {
+        name: `pull the cable of the hosts, ${forMs} ms`,
+        async inject() {
+          world.cable?.pull();
+          await pause(forMs);
+          world.cable?.plug();
+        },
+      };
+    }
+    case 'part database':
+    case 'part Redis': {
+      const forMs = random.chance(0.5) ? some : LEASE_MS + random.int(5, 40) * 100;
+      const from = kind === 'part Redis' ? 'Redis' : 'database';
+      return {
+        name: `${victim.name} and the ${from} hear nothing of each other, ${forMs} ms`,
+        async inject() {
+          const join = victim.part(from);
+          await pause(forMs);
+          join();
+        },
+      };
+    }
     case 'crash sshd':
       return {
         name: `crash sshd, ${some} ms`,

@@ -65,3 +65,11 @@ export class Link {
     for (const one of this.#sockets) one.resume();
   }
 }
+
+/** A line to the server that a URL names, and the URL that leads over it. */
+export async function lineTo(url: string): Promise<{ line: Link; url: string }> {
+  const through = new URL(url);
+  const line = await Link.open(Number(through.port));
+  through.port = String(line.port);
+  return { line, url: through.href };
+}

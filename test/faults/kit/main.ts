@@ -1,6 +1,6 @@
 /**
  * Long runs: `npm run faults -- --rounds N --seed S [--kind light|process|matrix] [--workers 1|2]
- * [--clock] [--worlds 1] [--world-rounds 50] [--steps read,change,…]`. Prints one line for each
+ * [--clock] [--links] [--short-grants] [--worlds 1] [--world-rounds 50] [--steps read,change,…]`. Prints one line for each
  * round, and everything about a round in which something was wrong. Ends with 1 if there was any.
  * `npm run faults -- --each [--kind matrix] [--point name]`: every fault point once; those with that beginning only.
  */
@@ -16,6 +16,8 @@ const { values } = parseArgs({
     'world-rounds': { type: 'string', default: '50' },
     steps: { type: 'string' },
     clock: { type: 'boolean', default: false },
+    links: { type: 'boolean', default: false },
+    'short-grants': { type: 'boolean', default: false },
     each: { type: 'boolean', default: false },
     point: { type: 'string' },
   },
@@ -56,6 +58,8 @@ function rounds(): Promise<number> {
     workers: Number(values.workers),
     worldRounds: Number(values['world-rounds']),
     movesClock: values.clock,
+    cabled: values.links,
+    shortGrants: values['short-grants'],
     ...(values.steps === undefined ? {} : { steps: values.steps.split(',') }),
     say,
   });

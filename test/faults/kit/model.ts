@@ -15,8 +15,11 @@ export const STEP_KINDS = [
   'canary',
   'preview',
 ] as const;
-/** What only scripts of a fixed kind do: a command that goes on until it is cancelled. */
-const MORE_KINDS = ['endless'] as const;
+/**
+ * What only some scripts do: a command that goes on until it is cancelled; words instead of a step, so that a task with a goal is
+ * idle until it is nudged; and words however often it is nudged, so that it is closed (J4).
+ */
+const MORE_KINDS = ['endless', 'idle', 'stuck'] as const;
 /** One of them. */
 export type StepKind = (typeof STEP_KINDS)[number] | (typeof MORE_KINDS)[number];
 
@@ -175,6 +178,8 @@ export function nextStep(messages: readonly Asked[], command: CommandMaker): Ans
   const done = stepsMade(messages, script.token);
   const step = done + 1;
   const kind = script.steps[done];
+  if (kind === 'idle') return { text: `I think about ${script.token} step ${step}.` };
+  if (kind === 'stuck') return { text: `I do not know how to go on with ${script.token}.` };
   if (kind !== undefined) {
     const calls = callsFor(kind, script, step, command);
     return {
@@ -196,8 +201,12 @@ export function nextStep(messages: readonly Asked[], command: CommandMaker): Ans
 function stepsMade(messages: readonly Asked[], token: string): number {
   let highest = 0;
   for (const message of messages) {
-    for (const call of message.tool_calls ?? []) {
-      const found = new RegExp(`\\b${token} step (\\d+)\\b`).exec(call.function.arguments);
+    const words = message.role === 'assistant' ? [message.content ?? ''] : [];
+    for (const text of [
+      ...words,
+      ...(message.tool_calls ?? []).map((call) => call.function.arguments),
+    ]) {
+      const found = new RegExp(`\\b${token} step (\\d+)\\b`).exec(text);
       highest = Math.max(highest, Number(found?.[1] ?? 0));
     }
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FakeClock, findFaketime } from '../../support/fake-clock.ts';
+import type { Link } from './link.ts';
 
 const MAIN = fileURLToPath(new URL('../../../core/main.ts', import.meta.url));
 const LOG_KEPT = 400_000;
@@ -12,6 +13,9 @@ export interface ProcessEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
+
+/** What a worker is joined to by a line that can be held. */
+export type Service = 'database' | 'Redis';
 
 /** Something of Nomos that works, can be killed, and is started again. */
 export interface Worker {
@@ -33,6 +37,8 @@ export interface Worker {
   readonly apiUrl: string | undefined;
   /** Lets its clock be wrong by so many seconds. Undefined where that cannot be. */
   readonly setClock: ((offBySeconds: number) => void) | undefined;
+  /** Lets nothing through between it and a service, and ends no connection either, until the function that it gives is called. */
+  part(from: Service): () => void;
   /** Sends a signal. False when it does not run. */
   signal(signal: NodeJS.Signals): boolean;
   /** Ends it by a signal and waits for its end. */
@@ -52,6 +58,7 @@ export class NomosProcess implements Worker {
   readonly roles: string;
   readonly #env: NodeJS.ProcessEnv;
   readonly #cwd: string;
+  readonly #lines: Readonly<Record<Service, Link>>;
   #child: ChildProcess | undefined;
   #log = '';
   #ended: Promise<ProcessEnd> = Promise.resolve({ code: 0, signal: null });
@@ -59,7 +66,15 @@ export class NomosProcess implements Worker {
   starts = 0;
   history = '';
 
-  constructor(options: { name: string; roles: string; env: NodeJS.ProcessEnv; cwd: string }) {
+  constructor(options: {
+    name: string;
+    roles: string;
+    env: NodeJS.ProcessEnv;
+    cwd: string;
+    /** The lines over which its environment names the services. */
+    lines: Readonly<Record<Service, Link>>;
+  }) {
+    this.#lines = options.lines;
     this.name = options.name;
     this.roles = options.roles;
     const clock =
@@ -113,6 +128,12 @@ export class NomosProcess implements Worker {
 
   get apiUrl(): string | undefined {
     return this.up ? /API at (http:\/\/[^ ]+)\./.exec(this.#log)?.[1] : undefined;
+  }
+
+  part(from: Service): () => void {
+    const line = this.#lines[from];
+    line.hold();
+    return () => line.release();
   }
 
   signal(signal: NodeJS.Signals): boolean {

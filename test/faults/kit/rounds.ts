@@ -67,11 +67,15 @@ export async function runRound(
 }
 
 function randomScript(random: Random, token: string, steps: readonly StepKind[]): TaskScript {
-  return {
-    token,
-    steps: Array.from({ length: random.int(1, 4) }, () => random.pick(steps)),
-    goal: random.chance(0.5),
-  };
+  const list = Array.from({ length: random.int(1, 4) }, () => random.pick(steps));
+  const goal = random.chance(0.5);
+  // A task without a goal ends by words alone (T9): only one with a goal can be idle.
+  const idle = random.weighted([
+    [goal ? 12 : 0, 'idle'],
+    [goal ? 8 : 0, 'stuck'],
+    [80, undefined],
+  ] as const);
+  return { token, steps: idle === undefined ? list : [...list, idle], goal };
 }
 
 /** Waits until nothing is under way any more: every task has ended, and all that was to be said was said. */

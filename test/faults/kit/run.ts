@@ -3,12 +3,13 @@ import { setLimits, DEFAULT_LIMITS } from '../../../core/limits.ts';
 import { findFaketime } from '../../support/fake-clock.ts';
 import { STEP_KINDS, type StepKind } from './model.ts';
 import { OperatorAtWork } from './people.ts';
+import { netnsMissing } from '../../support/netns.ts';
 import { FAULT_POINTS } from './points.ts';
 import { Random } from './random.ts';
 import { runRound, type RoundReport } from './rounds.ts';
 import { HurtServices } from './services.ts';
 import { armLightWorkers } from './worker.ts';
-import { FaultWorld, LEASE_MS } from './world.ts';
+import { FaultWorld, IDLE_AFTER_MS, LEASE_MS } from './world.ts';
 
 /**
  * `light`: the jobs role inside this process. `process`: the program in processes of its own, jobs and API. `matrix`: the
@@ -26,6 +27,10 @@ export interface FaultRun {
   worlds: number;
   /** Whether the clock of the database is moved by an hour now and then; wants libfaketime and one world at a time. */
   movesClock?: boolean;
+  /** Whether the hosts hang on a cable that is pulled now and then; wants network namespaces. */
+  cabled?: boolean;
+  /** Whether grants last 2 s instead of half an hour. */
+  shortGrants?: boolean;
   /** After so many rounds a world is ended and a new one made, so that the audit stays quick. */
   worldRounds: number;
   /** What tasks may do; everything by default. */
@@ -34,20 +39,29 @@ export interface FaultRun {
 }
 
 /** Makes this process fit for light worlds: short leases and waits as in the processes of the others, and fault points that end one worker. */
-export function prepare(): void {
-  setLimits({ ...DEFAULT_LIMITS, inlineWaitMs: 1_000 });
+export function prepare(options: { shortGrants?: boolean } = {}): void {
+  setLimits({
+    ...DEFAULT_LIMITS,
+    inlineWaitMs: 1_000,
+    idleAfterMs: IDLE_AFTER_MS,
+    // Shorter than a slow command, so that it runs out while one runs (J3).
+    ...(options.shortGrants === true && { grantTtlMs: 2_000 }),
+  });
   setLease(LEASE_MS);
   armLightWorkers(FAULT_POINTS.map(({ name }) => name));
 }
 
 /** Runs rounds and tells of them. Gives the number of rounds in which something was wrong. */
 export async function runFaults(run: FaultRun): Promise<number> {
-  prepare();
+  prepare({ shortGrants: run.shortGrants === true });
   const { rounds, seed, kind, workers, worlds } = run;
   if (findFaketime() === undefined)
     run.say(
       'libfaketime is not installed: clocks are not moved (Debian: apt-get install libfaketime)',
     );
+  const uncabled = run.cabled === true ? netnsMissing() : undefined;
+  if (uncabled !== undefined) run.say(`no cable is pulled: ${uncabled}`);
+  const cabled = run.cabled === true && uncabled === undefined;
   run.say(`seed ${seed}, ${rounds} rounds, ${kind}, ${worlds} world(s) of ${workers} worker(s)`);
   const since = performance.now();
   const tally = new Tally(run);
@@ -56,7 +70,7 @@ export async function runFaults(run: FaultRun): Promise<number> {
     const seeds = new Random(seed);
     await Promise.all(
       Array.from({ length: worlds }, (_, index) =>
-        oneAfterAnother(run, services, seeds.fork(), index, tally),
+        oneAfterAnother({ ...run, cabled }, services, seeds.fork(), index, tally),
       ),
     );
   } finally {
@@ -89,6 +103,7 @@ async function oneAfterAnother(
       // Every other world of a place.
       encrypted: run.kind === 'matrix' && n % 2 === 1,
       light: run.kind === 'light',
+      cabled: run.cabled === true,
       workers: run.workers,
       movesClock: run.movesClock === true && run.worlds === 1,
     });

@@ -106,7 +106,8 @@ async function ended(sessionId: SessionId): Promise<void> {
       });
       return open === 0 ? true : undefined;
     },
-    { timeoutMs: 120_000 },
+    // A machine with other work to do may take minutes for a turn.
+    { timeoutMs: 3_600_000 },
   );
   if (over === undefined) throw new Error(`a turn of ${sessionId} did not end`);
 }

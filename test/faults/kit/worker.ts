@@ -9,8 +9,8 @@ import { createRemoteRunner } from '../../../core/executions/remote/runner.ts';
 import { armFault } from '../../../core/faults.ts';
 import { installationId } from '../../../core/installation.ts';
 import { startJobs } from '../../../jobs/start.ts';
-import { Link } from './link.ts';
-import type { ProcessEnd, Worker } from './process.ts';
+import { lineTo, type Link } from './link.ts';
+import type { ProcessEnd, Service, Worker } from './process.ts';
 
 /** What a light worker works with. */
 export interface LightOptions {
@@ -92,6 +92,10 @@ export class LightWorker implements Worker {
   /** Its clock is that of the kit. */
   readonly setClock = undefined;
 
+  part(from: Service): () => void {
+    return this.#life?.part(from) ?? (() => {});
+  }
+
   signal(signal: NodeJS.Signals): boolean {
     const life = this.#life;
     if (life === undefined || life.over) return false;
@@ -115,7 +119,7 @@ class Life {
   up = false;
   problem = '';
   readonly #end: (how: ProcessEnd) => void;
-  readonly #links: Link[] = [];
+  readonly #lines = new Map<Service, Link>();
   readonly #undo: Array<() => Promise<void>> = [];
 
   constructor(options: LightOptions, killAt: string | undefined) {
@@ -146,16 +150,22 @@ class Life {
   }
 
   hold(): void {
-    for (const link of this.#links) link.hold();
+    for (const line of this.#lines.values()) line.hold();
   }
 
   release(): void {
-    for (const link of this.#links) link.release();
+    for (const line of this.#lines.values()) line.release();
+  }
+
+  part(from: Service): () => void {
+    const line = this.#lines.get(from);
+    line?.hold();
+    return () => line?.release();
   }
 
   #leave(how: ProcessEnd): void {
     if (this.over) return;
-    for (const link of this.#links) link.cut();
+    for (const line of this.#lines.values()) line.cut();
     this.#end(how);
     // Timers and sockets of a dead worker go; cut off as it is, its goodbye reaches nobody.
     for (const undo of this.#undo.splice(0)) void undo().catch(() => {});
@@ -169,8 +179,8 @@ class Life {
   }
 
   async #start(options: LightOptions): Promise<void> {
-    const databaseUrl = await this.#through(options.databaseUrl);
-    const redisUrl = await this.#through(options.redisUrl);
+    const databaseUrl = await this.#through('database', options.databaseUrl);
+    const redisUrl = await this.#through('Redis', options.redisUrl);
     const database = await Database.connect(databaseUrl, { connections: 5, name: options.name });
     this.#keep(() => database.close());
     const feed = await EventFeed.open(database);
@@ -179,6 +189,8 @@ class Life {
       credentials: { keyFile: options.sshKeyFile, agentSocket: undefined },
       knownHostsFile: undefined,
       hostKeys: databaseHostKeys(database),
+      // A pulled cable is found within 4 s instead of 28.
+      keepaliveIntervalMs: 1_000,
     });
     this.#keep(() => runner.close());
     const agent = {
@@ -215,12 +227,10 @@ class Life {
     throw new Error('killed at its start');
   }
 
-  async #through(url: string): Promise<string> {
-    const changed = new URL(url);
-    const link = await Link.open(Number(changed.port));
-    this.#links.push(link);
-    if (this.over) link.cut();
-    changed.port = String(link.port);
-    return changed.href;
+  async #through(service: Service, url: string): Promise<string> {
+    const { line, url: through } = await lineTo(url);
+    this.#lines.set(service, line);
+    if (this.over) line.cut();
+    return through;
   }
 }

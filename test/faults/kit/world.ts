@@ -12,12 +12,15 @@ import { asId, type UserId } from '../../../core/ids.ts';
 import { loadGraph } from '../../../core/graph/load.ts';
 import { parseInventory } from '../../../core/graph/inventory-file.ts';
 import { loadOntology } from '../../../core/graph/ontology-file.ts';
+import { limits } from '../../../core/limits.ts';
 import type { Operator } from '../../../core/operators.ts';
 import type { MatrixAccount } from '../../../demo/services/matrix-accounts.ts';
 import { migrate } from '../../../prisma/migrate.ts';
 import { HomeserverProxy } from '../../support/matrix-proxy.ts';
 import { Person } from '../../support/matrix.ts';
+import { CabledHost } from '../../support/netns.ts';
 import { TestSshd } from '../../support/sshd.ts';
+import { lineTo, type Link } from './link.ts';
 import { PlanningModel, type StepKind } from './model.ts';
 import { NomosProcess, type Worker } from './process.ts';
 import { Random } from './random.ts';
@@ -40,6 +43,8 @@ export interface WorldOptions {
   light: boolean;
   /** With a homeserver: every room is encrypted, and the operator's client has keys. */
   encrypted?: boolean;
+  /** The hosts stand at the far end of a cable that can be pulled; wants network namespaces. */
+  cabled?: boolean;
   /** The fault points (`name#n`) at which the first process's first lives end. */
   firstDeaths?: readonly string[];
 }
@@ -63,6 +68,8 @@ export interface MatrixSide {
 
 /** Leases in a world: short, so that a freeze can outlast one; long enough for a machine that has other work to do. */
 export const LEASE_MS = 6_000;
+/** When a task counts as idle in a world (J4). */
+export const IDLE_AFTER_MS = 8_000;
 
 const SOUL = fileURLToPath(new URL('../../../SOUL.md', import.meta.url));
 const ONTOLOGY = fileURLToPath(new URL('../../../seeds/ontology.yaml', import.meta.url));
@@ -80,7 +87,10 @@ export class FaultWorld {
   readonly apiToken: string;
   /** What went wrong outside of rounds: a process that ended by itself. */
   readonly oddities: string[] = [];
+  /** The cable that the hosts hang on, where there is one. */
+  readonly cable: CabledHost | undefined;
   readonly movesClock: boolean;
+  readonly #lines: readonly Link[];
   /** Since then times of before and after cannot be compared. */
   clockMoved = false;
   readonly #dir: string;
@@ -102,8 +112,12 @@ export class FaultWorld {
     matrix: MatrixSide | undefined;
     apiToken: string;
     movesClock: boolean;
+    cable: CabledHost | undefined;
+    lines: readonly Link[];
     dir: string;
   }) {
+    this.cable = parts.cable;
+    this.#lines = parts.lines;
     this.services = parts.services;
     this.database = parts.database;
     this.databaseName = parts.databaseName;
@@ -121,9 +135,13 @@ export class FaultWorld {
     const { services, name } = options;
     const databaseUrl = await services.database(name);
     await migrate(databaseUrl);
+    const cable = options.cabled === true ? new CabledHost() : undefined;
     const [database, sshd] = await Promise.all([
       Database.connect(databaseUrl, { connections: 3, name: 'fault-kit' }),
-      TestSshd.start({ slug: 'web' }),
+      TestSshd.start({
+        slug: 'web',
+        ...(cable && { address: cable.address, launcher: cable.launcher }),
+      }),
     ]);
     const model = await PlanningModel.start(commandsOn(sshd), new Random(options.seed ^ 0x5eed));
     const dir = mkdtempSync(path.join(tmpdir(), 'nomos-faults-'));
@@ -149,8 +167,6 @@ export class FaultWorld {
       PATH: process.env['PATH'],
       HOME: dir,
       NODE_COMPILE_CACHE: path.join(services.dir, 'compile-cache'),
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: services.redisUrl,
       MATRIX_HOMESERVER_URL: matrix?.proxy.url ?? 'http://127.0.0.1:9',
       MATRIX_ACCESS_TOKEN: matrix?.bot.accessToken ?? 'none-in-this-world',
       NOMOS_OPERATORS: `${userId}=admin`,
@@ -161,12 +177,14 @@ export class FaultWorld {
       NOMOS_SSH_KEY_FILE: sshd.keyFile,
       NOMOS_API_LISTEN: '127.0.0.1:0',
       NOMOS_INLINE_WAIT: '1s',
+      NOMOS_IDLE_AFTER: `${IDLE_AFTER_MS / 1_000}s`,
+      NOMOS_GRANT_TTL: `${limits().grantTtlMs / 1_000}s`,
       NOMOS_FAULT_LEASE_MS: String(LEASE_MS),
       NOMOS_LOG_LEVEL: 'info',
       NOMOS_ENCRYPTION: encrypted ? 'always' : 'auto',
     };
-    const processes = Array.from({ length: options.workers }, (_, index) => {
-      const workerName = `worker-${index + 1}`;
+    const lines: Link[] = [];
+    const make = async (workerName: string): Promise<Worker> => {
       if (options.light) {
         return new LightWorker({
           name: workerName,
@@ -179,8 +197,18 @@ export class FaultWorld {
       }
       // A second bot is a stand-by (Z9).
       const roles = options.matrix ? 'bot,jobs,api' : 'jobs,api';
-      return new NomosProcess({ name: workerName, roles, env, cwd: dir });
-    });
+      const [toDatabase, toRedis] = [await lineTo(databaseUrl), await lineTo(services.redisUrl)];
+      lines.push(toDatabase.line, toRedis.line);
+      return new NomosProcess({
+        name: workerName,
+        roles,
+        env: { ...env, DATABASE_URL: toDatabase.url, REDIS_URL: toRedis.url },
+        cwd: dir,
+        lines: { database: toDatabase.line, Redis: toRedis.line },
+      });
+    };
+    const processes: Worker[] = [];
+    for (let n = 1; n <= options.workers; n++) processes.push(await make(`worker-${n}`));
     const world = new FaultWorld({
       services,
       database,
@@ -192,6 +220,8 @@ export class FaultWorld {
       matrix,
       apiToken: token,
       movesClock: options.movesClock,
+      cable,
+      lines,
       dir,
     });
     await world.#startAll(options.firstDeaths ?? []);
@@ -259,10 +289,13 @@ export class FaultWorld {
   async close(): Promise<void> {
     this.#keeping = false;
     for (const one of this.processes) one.signal('SIGCONT');
+    this.cable?.plug();
     await Promise.all(this.processes.map((one) => one.end('SIGTERM')));
     this.matrix?.person.close();
     await this.matrix?.proxy.close();
+    for (const line of this.#lines) line.cut();
     await Promise.all([this.database.close(), this.model.stop(), this.sshd.stop()]);
+    this.cable?.[Symbol.dispose]();
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
