@@ -220,9 +220,19 @@ export class OperatorAtWork {
       );
       return;
     }
-    this.said.push(
-      await matrix.person.react(session.roomId, card.eventId, verdict === 'approve' ? '✅' : '❌'),
-    );
+    const { roomId } = session;
+    const { eventId } = card;
+    const [tap, word] = verdict === 'approve' ? ['✅', 'go ahead'] : ['❌', 'no'];
+    const said = await matrix.person.react(roomId, eventId, tap).catch((error: unknown) => {
+      // Said before, and not carried out yet: the same tap cannot be made twice.
+      if (!String(error).includes('M_DUPLICATE_ANNOTATION')) throw error;
+      return matrix.person.send(roomId, 'm.room.message', {
+        msgtype: 'm.text',
+        body: word,
+        'm.relates_to': { 'm.in_reply_to': { event_id: eventId } },
+      });
+    });
+    this.said.push(said);
   }
 
   async #answer(questionId: string, sessionId: string): Promise<void> {
@@ -233,7 +243,12 @@ export class OperatorAtWork {
       where: { cardKey: `question:${questionId}` },
     });
     if (matrix !== undefined && session.roomId !== null && card?.eventId != null) {
-      this.said.push(await matrix.person.react(session.roomId, card.eventId, '1️⃣'));
+      const { roomId } = session;
+      const said = await matrix.person.react(roomId, card.eventId, '1️⃣').catch((error: unknown) => {
+        if (!String(error).includes('M_DUPLICATE_ANNOTATION')) throw error;
+        return undefined;
+      });
+      if (said !== undefined) this.said.push(said);
       return;
     }
     if (matrix !== undefined && this.#random.chance(0.8)) {
