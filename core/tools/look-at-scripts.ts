@@ -88,7 +88,7 @@ async function look(
   const id = await context
     .write(async (unit) => {
       const outcome = await requestExecution(unit, {
-        ...{ sessionId, turnId, passId, toolCallId: null, timeoutMs: LOOK_MS },
+        ...{ sessionId, turnId, passId, toolCallId: null, timeoutMs: LOOK_MS, silent: true },
         target: change.target,
         command,
         purpose: cutLabel(`Look at ${path} before it is run: ${change.purpose}`, 250),

@@ -24,19 +24,25 @@ const getent: Check = (call) => {
 const rootLocked = (call: Call): Finding[] => {
   const text = call.args.map(best).join(' ');
   const locks =
-    /(^| )(-L|--lock|-l|-e ?(1|0)|-d|--delete|(-s|--shell)[= ]?\S*(nologin|false))( |$)/.test(text);
+    /(^| )(-L|--lock|-l|(-e|-E|--expiredate)[= ]?(1|0|19\d\d-[\d-]+)|-d|--delete|(-s|--shell)[= ]?\S*(nologin|false))( |$)/.test(
+      text,
+    );
   return locks && /(^| )root$/.test(text)
     ? [destroys(`${call.name} locks the administrator out: ${shown(text)}`)]
     : [];
 };
 
 const chage = reads('-li --list --iso8601 --help', {
-  also: (read) => (has(read, '-l', '--list') ? [] : [changes('chage changes an account')]),
+  also: (read, call) =>
+    has(read, '-l', '--list') ? [] : [...rootLocked(call), changes('chage changes an account')],
 });
 const passwd = reads('-Sa --status --all', {
   also: (read, call) =>
     has(read, '-S', '--status') ? [] : [...rootLocked(call), changes('passwd changes an account')],
 });
+
+/** Groups whose members may do what root may, or may log in at all. */
+const ADMINS = /^(sudo|wheel|root|admin|ssh\w*)$/;
 
 export const accounts: Table = {
   ...each(
@@ -70,7 +76,8 @@ export const accounts: Table = {
   ...each('userdel deluser', {
     check: (call) => [
       given(call, 'r', 'remove', 'remove-home', 'remove-all-files') ||
-      call.args.some((arg) => best(arg) === 'root')
+      call.args.some((arg) => best(arg) === 'root') ||
+      (call.name === 'deluser' && operandsOf(call).some((arg) => ADMINS.test(best(arg))))
         ? destroys(`${call.name} deletes a user with home and mail`)
         : changes(`${call.name} deletes a user`),
     ],
@@ -79,13 +86,19 @@ export const accounts: Table = {
     check: (call) => [...rootLocked(call), changes(`${call.name} changes an account`)],
   }),
   ...each(
-    'useradd adduser groupadd groupmod gpasswd chpasswd chfn visudo-edit newusers pwconv',
+    'useradd adduser groupadd groupmod chpasswd chfn visudo-edit newusers pwconv',
     mutates('changes accounts'),
   ),
-  gpasswd: mutates('changes accounts'),
+  gpasswd: {
+    check: (call) => [
+      given(call, 'd', 'delete') && operandsOf(call).some((arg) => ADMINS.test(best(arg)))
+        ? destroys(`gpasswd takes an administrator's rights: ${targets(call)}`)
+        : changes('changes accounts'),
+    ],
+  },
   ...each('groupdel delgroup', {
     check: (call) => [
-      operandsOf(call).some((arg) => /^(sudo|wheel|root|admin|ssh\w*)$/.test(best(arg)))
+      operandsOf(call).some((arg) => ADMINS.test(best(arg)))
         ? destroys(`${call.name} locks the administrators out: ${targets(call)}`)
         : changes('changes accounts'),
     ],

@@ -240,6 +240,14 @@ const docker = verbs({
 });
 
 export const containers: Table = {
-  ...each('docker podman nerdctl', docker),
+  ...each('docker podman', docker),
+  nerdctl: {
+    ...docker,
+    check: (call, shell) => {
+      const named = /^(-n|--namespace)$/.test(call.args[0]?.value ?? '');
+      const own = named && /^[\w.-]+$/.test(call.args[1]?.value ?? '');
+      return docker.check(own ? { ...call, args: call.args.slice(2) } : call, shell);
+    },
+  },
   ...each('docker-compose podman-compose', compose),
 };

@@ -4,6 +4,7 @@ import type { Check } from '../model.ts';
 import { isDisk, isKernelSwitch, isSystemRoot, isVital } from '../paths.ts';
 import { secrecyOf } from '../secrets.ts';
 import { sendsNames } from './hosts.ts';
+import { asksHaproxy } from './network.ts';
 import { best, given, operandsOf, targets } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
 import { each, problems, readsFile } from './rules.ts';
@@ -15,6 +16,7 @@ const KEY_STORES = /(^|\/)\.(ssh|gnupg)\/?$|^\/etc\/(ssl\/private|pve\/priv|wire
 /** Programs that write where their last operand says: onto a disk that destroys; reading a key to copy it gives it away. */
 /** Programs that copy: what they overwrite and what they give away. */
 export const copies: Check = (call, shell) => {
+  if (call.name === 'socat' && asksHaproxy(call)) return [];
   const operands = operandsOf(call);
   const to = operands.at(-1);
   if (to)

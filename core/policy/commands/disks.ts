@@ -57,8 +57,14 @@ const hdparm: Check = (call) => {
   ) {
     return [destroys(`hdparm rewrites the drive: ${targets(call)}`)];
   }
-  const line = readOptions(call.args, '-IigtTCv');
-  return problems('hdparm', line);
+  // Without a number behind it, each of these tells how it is set.
+  const asks = call.args.filter(
+    (arg, at) =>
+      !(
+        /^-[BWAaMmdrku]$/.test(arg.value) && /^\/dev\/[\w/-]+$/.test(call.args[at + 1]?.value ?? '')
+      ),
+  );
+  return problems('hdparm', readOptions(asks, '-IigtTCv'));
 };
 
 const nvme = verbs({

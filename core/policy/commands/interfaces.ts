@@ -36,7 +36,7 @@ const VIRTUAL =
 const ip: Check = (call, shell) => {
   const read = readOptions(
     call.args,
-    '-46dhshjporsBMN0OctT -n: -f: =brief =br =c =color =color: =d =details =s =statistics =stats =json =j =p =pretty =o =oneline =r =resolve =h =human =4 =6 =family: =netns: =all =t =timestamp =ts =N',
+    '-46dhshjporsBMN0OctT -n: -f: =brief =br =c? =color? =d =details =s =statistics =stats =json =j =p =pretty =o =oneline =r =resolve =h =human =4 =6 =family: =netns: =all =t =timestamp =ts =N',
     { stopAtOperand: true },
   );
   const found = problems('ip', read);

@@ -26,7 +26,10 @@ const openssl: Check = (call, shell) => {
     ...problems(`openssl ${verb?.value}`, read),
     ...sendsNames('openssl', valuesOf(read, '-connect', '-servername', '-verify_hostname')),
     ...(verb?.value === 's_client' ? sendsInput('openssl s_client', call.input) : []),
-    ...valuesOf(read, '-in', '-CAfile', '-cert').flatMap((arg) => readsFile(arg, shell)),
+    // Of a certificate, request or list only itself is shown, whatever else is in the file.
+    ...(/^(x509|crl|req)$/.test(verb?.value ?? '')
+      ? []
+      : valuesOf(read, '-in', '-CAfile', '-cert').flatMap((arg) => readsFile(arg, shell))),
     ...secret.filter((finding) => finding.risk === 'destructive'),
   ];
 };

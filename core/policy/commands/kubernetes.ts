@@ -1,6 +1,6 @@
 /** Kubernetes and what belongs to it. */
-import { changes, endless, shown } from '../model.ts';
-import type { Call, Check, Finding } from '../model.ts';
+import { changes, endless, HOLE, shown } from '../model.ts';
+import type { Call, Check, Finding, HoleKind } from '../model.ts';
 
 import { sure } from './lenient.ts';
 import { has, readOptions, valuesOf } from './options.ts';
@@ -15,6 +15,22 @@ const GLOBALS =
 
 const GET = `${GLOBALS} -A -w -o: -l: -f: -L: -R -k: --all-namespaces --output: --watch --watch-only --selector: --filename: --field-selector: --show-labels --show-kind --sort-by: --no-headers --ignore-not-found --label-columns: --chunk-size: --raw: --show-managed-fields --template: --server-print --subresource: --types: --for: --allow-missing-template-keys --containers --sum --use-protocol-buffers --recursive --kustomize:`;
 
+const SECRETS = /(^|,)(secrets?|all-secrets|sealedsecrets?)([./,]|$)/i;
+
+/** Names with their kind, as `get -o name` prints them, of another kind than secrets. */
+const namesNoSecret = (hole: HoleKind): boolean =>
+  hole.kind === 'paths' && hole.patterns.every((pattern) => !SECRETS.test(pattern));
+
+/** `get -o name` prints `KIND/NAME`; other formats of names print the name alone. */
+function nameOutput(call: Call): HoleKind {
+  const [kind] = readOptions(call.args, GET).operands;
+  if (!NAMES.test(sure(call))) return { kind: 'any' };
+  if (!/(^| )(-o ?|--output[= ])=?name( |$)/.test(sure(call))) return { kind: 'id' };
+  return kind && /^[a-z][a-z0-9.-]*$/.test(kind.value) && kind.value !== 'all'
+    ? { kind: 'paths', patterns: [`${kind.value}/*`] }
+    : { kind: 'any' };
+}
+
 /** Fields of secrets are shown by every format but names and columns. */
 function secretOutput(read: Options, call: Call): Finding[] {
   const raw = valuesOf(read, '--raw').filter(
@@ -25,10 +41,11 @@ function secretOutput(read: Options, call: Call): Finding[] {
   );
   const templates = valuesOf(read, '-o', '--output').filter((value) => /-file\b/.test(value.value));
   const found = [...raw, ...templates].map((path) => changes(`kubectl reads ${shown(path)}`));
-  const kinds = read.operands.map((arg) => arg.value.toLowerCase());
-  const secret = kinds.some(
-    (kind) =>
-      /(^|,)(secrets?|all-secrets|sealedsecrets?)([./,]|$)/.test(kind) || kind.includes('\0'),
+  const [first] = read.operands;
+  // `TYPE NAME…`, or `TYPE/NAME…`.
+  const kinds = first && /^[\w.,-]+$/.test(first.value) ? [first] : read.operands;
+  const secret = kinds.some((kind) =>
+    kind.value.includes(HOLE) ? !kind.holes.every(namesNoSecret) : SECRETS.test(kind.value),
   );
   const format = valuesOf(read, '-o', '--output').map((arg) => arg.value);
   const plain = format.every((value) => /^(name|wide)$/.test(value)) && !has(read, '--template');
@@ -63,8 +80,7 @@ const NAMES = /(^| )(-o ?|--output[= ])(=?name|=?jsonpath=\{[.\w[\]*]*metadata\.
 const kubeReads = (spec: string = GET): Rule =>
   reads(spec, {
     also: (read, call) => [...secretOutput(read, call), ...following(read, call)],
-    output: (call) =>
-      / get$/.test(call.name) && NAMES.test(sure(call)) ? { kind: 'id' } : { kind: 'any' },
+    output: (call) => (/ get$/.test(call.name) ? nameOutput(call) : { kind: 'any' }),
   });
 
 /** The tables of `kubectl get` begin with the name, or with namespace and name. */

@@ -67,10 +67,10 @@ export const more: Table = {
   ]),
   nfsstat: onlyIf(/^(-[scmnr234]+ ?)*$/),
   nfsiostat: onlyIf(/^\d+ \d+$|^$/),
-  showmount: onlyIf(/^-[ead]+( [\w.:-]+)?$/),
+  showmount: onlyIf(/^(-[ead]+|--exports|--all|--directories)( [\w.:-]+)?$/),
   exportfs: onlyIf(/^(-s|-v)?$/),
-  smbstatus: onlyIf(/^(-[bpSLv]+ ?)*$/),
-  testparm: onlyIf(/^-s(v)?( [\w./-]+)?$/),
+  smbstatus: onlyIf(/^((-[bpSLv]+|--(shares|locks|processes|brief|verbose|json))( |$))*$/),
+  testparm: onlyIf(/^-s(v)?( --(section|parameter)-name=[\w -]+)*( [\w./-]+)?$/),
   rpcinfo: onlyIf(/^(-p|-s)?( ?[\w.:-]+)?$/),
   ...each('quota repquota', onlyIf(/^-[aguvsp]+( [\w/.-]+)*$/)),
   zramctl: onlyIf(/^(-n|--output-all|--noheadings)?$/),
@@ -183,7 +183,7 @@ export const more: Table = {
   ...each('hcloud argocd mc', cloud),
   // These write logs or caches of every call.
   ...each(
-    'az gcloud gsutil doctl openstack velero linode-cli oci flyctl heroku s3cmd b2 eksctl kops govc longhornctl cilium occ',
+    'az gcloud gsutil doctl openstack linode-cli oci flyctl heroku s3cmd b2 eksctl kops govc longhornctl cilium occ',
     onlyIf(/^(--version|version)$/, GONE),
   ),
   fping: onlyIf(

@@ -3,7 +3,7 @@ import { changes, endless, isKnown, shown } from '../model.ts';
 import type { Call, Check, Finding } from '../model.ts';
 import { sendsNames } from './hosts.ts';
 import { best, operandsOf } from './lenient.ts';
-import { has, readOptions } from './options.ts';
+import { has, readOptions, valuesOf } from './options.ts';
 import type { Options } from './options.ts';
 import { dangerFindings, each, listing, problems, reads, verbs } from './rules.ts';
 import type { Table } from './rules.ts';
@@ -42,8 +42,26 @@ const dig: Check = (call) => {
   ];
 };
 
+/** What HAProxy's socket tells without a change; `show env` and `show errors` may hold passwords. */
+const HAPROXY_ASKS =
+  /^(show (info|stat|servers (state|conn)|backend|table|version|activity|pools|sess|threads|schema json|resolvers|cache|peers)( [\w ]+)?[;\n]?)+$/;
+
+/** `echo "show stat" | socat - UNIX-CONNECT:/run/haproxy.sock`: only this form of an address never makes a file. */
+export function asksHaproxy(call: Call): boolean {
+  const { from, fixed, texts } = call.input;
+  const words = call.args.map((arg) => arg.value).join(' ');
+  return (
+    (from === 'text' || fixed === true) &&
+    texts.every((text) => text.trim() === '' || HAPROXY_ASKS.test(text.trim())) &&
+    /^((-t ?\d+|-T ?\d+) )?((stdio|-|STDIO) (UNIX-CONNECT|unix-connect):|-U )\/(var\/)?(run|lib)\/haproxy[\w.-]*(\/[\w.-]+)?$/.test(
+      words,
+    )
+  );
+}
+
 /** `nc -z` only knocks. */
 const netcat: Check = (call, shell) => {
+  if (asksHaproxy(call)) return [];
   const read = readOptions(call.args, '-46nuvzrt -w: -i: -p: -q:');
   return has(read, '-z')
     ? [...problems(call.name, read), ...sends(read, call)]
@@ -53,7 +71,28 @@ const netcat: Check = (call, shell) => {
       ];
 };
 
+/** Packets that hold no text of a login: of a protocol without any, or of ports that are encrypted or ask for names and time. */
+const NO_LOGINS =
+  /^(icmp6?|arp|rarp|igmp|vrrp|stp|((tcp|udp) )?((src|dst) )?port (22|53|67|68|123|443|547|853|51820))$/;
+
+/**
+ * `tcpdump -c N`: some packets, told on standard output. A login in the clear is told as well (`FTP: PASS …`), unless it is quiet
+ * or looks at nothing that has one.
+ */
+function fewPackets(call: Call): boolean {
+  const read = readOptions(call.args, '-nNtqepKl# -i: -c: -s:# --number --interface: --count');
+  const filter = read.operands.map((arg) => arg.value).join(' ');
+  const plain = /^[\w.:/ -]*$/.test(filter) && !/\b(or|not)\b/.test(filter);
+  return (
+    read.problems.length === 0 &&
+    valuesOf(read, '-c').some((count) => /^[1-9]\d{0,3}$/.test(count.value)) &&
+    plain &&
+    (has(read, '-q') || filter.split(' and ').some((term) => NO_LOGINS.test(term)))
+  );
+}
+
 const tcpdump: Check = (call, shell) => {
+  if (fewPackets(call)) return [];
   const read = readOptions(call.args, '-DnNtqvXxeASl -r:@ -c: --list-interfaces --version --help');
   if (has(read, '-D', '--list-interfaces', '-r', '--version', '--help'))
     return problems('tcpdump', read);

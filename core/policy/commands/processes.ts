@@ -67,9 +67,16 @@ export const processes: Table = {
     '-acfiLlnovwx -d: -g: -G: -P: -s: -t: -u: -U: -r: -F:@ -A --ns: --nslist: --full --list-name --list-full --exact --newest --oldest --count --ignore-case --inverse --parent: --user: --euid: --uid: --group: --delimiter: --runstates: --older: --help --version',
     {
       output: (call) =>
-        call.args.some((arg) => /^-[a-zA-Z]*[ald]|^--(list|delim)/.test(arg.value))
+        // Numbers with commas between them are one plain word.
+        call.args.some((arg) => /^-[a-zA-Z]*[al]|^--list/.test(arg.value))
           ? { kind: 'any' }
-          : numbers(),
+          : !call.args.some((arg) => /^-[a-zA-Z]*d|^--delim/.test(arg.value))
+            ? numbers()
+            : / (-d ?|--delimiter[ =])[, ]( |$)/.test(
+                  ` ${call.args.map((arg) => arg.value).join(' ')}`,
+                )
+              ? { kind: 'id' }
+              : { kind: 'any' },
     },
   ),
   pidof: reads('-sxnqc -o: -S:', { output: numbers }),

@@ -94,11 +94,11 @@ export const servers: Table = {
   ),
   ...each('varnishstat', onlyIf(/^-1( .*)?$/, 'needs a screen')),
   squid: onlyIf(/^(-v|-k (parse|check))$/, 'controls the server'),
-  pihole: onlyIf(/^(status|-v|version|-c -j|-q .*|query .*)$/, 'changes the filter'),
+  pihole: onlyIf(/^(status|-v|version|-c (-j|-e)|-q .*|query .*)$/, 'changes the filter'),
   ...each(
     'vault consul nomad',
     keeping(
-      /^(version|--version|status|members|operator raft list-peers|(secrets|auth|policy|audit) list|catalog (nodes|services|datacenters)|(node|job|alloc|volume) status( \w[\w-]*)?|(deployment|eval) list|server members)$/,
+      /^(version|--version|status|members|operator raft list-peers|(secrets|auth|policy|audit) list|catalog (nodes|services|datacenters)|(node|job|alloc|volume) status( \w[\w-]*)?|(deployment|eval) list|server members)( -format=\w+)?$/,
     ),
   ),
   ...each('gcc g++ cc clang rustc javac ffmpeg ffprobe git-lfs hugo dotnet swift', version),

@@ -36,7 +36,11 @@ const posixShell: Check = (call, shell) => {
     const letters = word.slice(1).replace(/[cs]/g, '');
     if (word.includes('c') && word.startsWith('-')) inline = true;
     if (letters.includes('n')) checkOnly = true;
-    if (!SHELL_FLAGS.test(letters) || letters.includes('l'))
+    if (letters.includes('l'))
+      found.push(
+        changes(`${call.name} ${word} runs the login files of the user first, whatever they do`),
+      );
+    else if (!SHELL_FLAGS.test(letters))
       found.push(changes(`${call.name}: option ${word} is not known to be harmless`));
   }
   const [first, ...rest] = call.args.slice(at);

@@ -51,7 +51,7 @@ const redis: Check = (call) => {
 
 /** Calls that tell about the server, with nothing but a plain name and no argument. */
 const MONGO_READS =
-  /^(printjson\()?((db|rs|sh)(\.[a-zA-Z]\w*)*\.(stats|status|serverStatus|conf|config|isMaster|hello|version|getCollectionNames|getName|hostInfo|printReplicationInfo|printSecondaryReplicationInfo|countDocuments|estimatedDocumentCount|dataSize|totalSize|getIndexes)\(\)|show (dbs|databases|collections))\)?;?$/;
+  /^(printjson\()?((db|rs|sh)(\.[a-zA-Z]\w*)*\.(stats|status|serverStatus|conf|config|isMaster|hello|version|getCollectionNames|getName|hostInfo|printReplicationInfo|printSecondaryReplicationInfo|countDocuments|estimatedDocumentCount|dataSize|totalSize|getIndexes)\(\)(\.\w+)*|show (dbs|databases|collections))\)?;?$/;
 
 /** Mongo's shell runs JavaScript. */
 const mongo: Check = (call) => {

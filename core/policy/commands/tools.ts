@@ -11,11 +11,44 @@ import type { Table } from './rules.ts';
 export const tools: Table = {
   // Only their version and their help are asked for, which the index answers.
   ...each(
-    'openvpn telegraf clamdscan clamscan freshclam jellyfin goaccess multitail lnav tshark dumpcap wireshark influxd prometheus grafana-server alertmanager node_exporter loki promtail minio syncthing lynis rkhunter transmission-daemon qbittorrent-nox plexmediaserver home-assistant hass mosquitto zigbee2mqtt vaultwarden gitea forgejo etcd kubelet containerd runc crun conmon dockerd buildah skopeo pg_basebackup pg_dumpall duplicity rdiff-backup kopia autorestic ansible-inventory ansible-galaxy ansible-vault ansible-config barman step',
+    'openvpn telegraf clamdscan clamscan freshclam jellyfin goaccess multitail lnav tshark dumpcap wireshark influxd prometheus grafana-server alertmanager node_exporter loki promtail minio syncthing lynis rkhunter transmission-daemon qbittorrent-nox plexmediaserver home-assistant hass mosquitto zigbee2mqtt vaultwarden gitea forgejo etcd kubelet containerd runc crun conmon dockerd buildah skopeo pg_basebackup pg_dumpall duplicity rdiff-backup kopia autorestic ansible-inventory ansible-galaxy ansible-vault ansible-config barman',
     onlyIf(/^$(?!$)/),
   ),
   'pihole-FTL': onlyIf(/^(-v|-vv|version|branch|-t)$/),
   memcached: onlyIf(/^-V$/),
+  velero: onlyIf(
+    /^(version|(backup|restore|schedule|backup-location|snapshot-location) get( [\w-]+)?( -o (name|table))?)$/,
+    [[/(^| )delete( |$)/, 'deletes backups']],
+  ),
+  // As JSON it shows the hash of the password.
+  userdbctl: onlyIf(/^((user|group|groups-of-user|users-in-group) [\w.-]+|user|group|services)$/),
+  biosdecode: onlyIf(/^(-d \/dev\/mem)?$/),
+  iwgetid: onlyIf(/^([a-z]\w*)?( ?-[rafcmp]+)*$/),
+  vainfo: onlyIf(/^(--display (drm|x11|wayland)( --device \/dev\/dri\/\w+)?)?$/),
+  intel_gpu_top: onlyIf(/^-L$/),
+  pdbedit: onlyIf(/^(-L|-L -v|-Lv|--list)$/),
+  rspamc: onlyIf(/^(-h [\w.:-]+ )?(stat|uptime)$/),
+  asterisk: onlyIf(
+    /^-r?x{1,2} (core show (channels|uptime|version|calls|settings)|sip show (peers|registry)|pjsip show (endpoints|contacts|registrations)|queue show|iax2 show peers)( [\w/-]+)?$/,
+  ),
+  // The item `system.run` runs a command, and others read files or fetch pages.
+  zabbix_get: onlyIf(
+    /^(-s [\w.:-]+ )(-p \d+ )?-k "?(agent\.(ping|version|hostname)|system\.(uptime|hostname|uname|cpu\.\w+|swap\.size|users\.num)|vm\.memory\.size|vfs\.fs\.(size|inode|discovery)|net\.if\.\w+|proc\.num)(\[[\w/.,-]*\])?"?$/,
+  ),
+  // Certificates are public, and a listing shows no key.
+  keytool: onlyIf(
+    /^-list( -(v|rfc|cacerts|keystore [\w./-]+|storepass [\w.-]+|alias [\w.-]+|storetype \w+))*$/,
+  ),
+  rpm2cpio: reads('', { operands: 'files' }),
+  bcachefs: onlyIf(/^(version|show-super( [\w/]+)?|fs usage( -h)?( [\w/]+)?)$/, [
+    [/(^| )(format|device (remove|evacuate))( |$)/, 'overwrites or empties disks'],
+  ]),
+  rtcwake: onlyIf(/^-m show$/, [
+    [
+      /(^| )(-m ?|--mode[= ])?(mem|disk|off|freeze|standby)( |$)|^(?!.*(-m|--mode)).*-[st]/,
+      'suspends the machine',
+    ],
+  ]),
   packer: onlyIf(/^(version|-v)$/),
   // A schema goes to standard output unless an option names a file. What a dump of rows holds is not known.
   pg_dump: reads(
@@ -52,7 +85,7 @@ export const tools: Table = {
   // Of a stream; an archive by name may be on another machine, which a remote shell is asked for.
   cpio: {
     check: (call, shell) =>
-      /^(-i?v?t|-t?v?i?t|--list|--quiet|-i --list)( --quiet)?$/.test(sure(call))
+      /^(-(?=i?v?t|tv?i?|vi?t|it)[itv]+|--list|--quiet|-i --list)( --quiet)?$/.test(sure(call))
         ? []
         : copies(call, shell),
   },
@@ -61,6 +94,9 @@ export const tools: Table = {
     also: (read) =>
       has(read, '-i', '--certificate-info') ? [] : [changes('certtool makes or changes keys')],
   }),
+  step: onlyIf(
+    /^(version|certificate inspect (--short |--format \w+ )?\/?[\w][\w./-]*(crt|cer|pem)( --short| --format \w+)?)$/,
+  ),
   ha: onlyIf(
     /^((core|host|os|supervisor|network|resolution|hardware|dns|audio|multicast|observer|cli|jobs) (info|stats)|backups( list)?|info)$/,
     [[/^host (reboot|shutdown)( |$)|(^| )(remove|datadisk wipe)( |$)/, 'stops it or deletes data']],

@@ -152,7 +152,21 @@ const grows = (call: Parameters<Check>[0]): ReturnType<Check> => {
 };
 
 export const volumes: Table = {
-  ...each('lvs vgs pvs lvdisplay vgdisplay pvdisplay lvscan lvmdiskscan', LVM_READ),
+  ...each('lvs vgs pvs lvdisplay vgdisplay pvdisplay lvscan lvmdiskscan', {
+    // A key to sort by may have a minus in front.
+    check: (call, shell) =>
+      LVM_READ.check(
+        {
+          ...call,
+          args: call.args.map((arg, at) =>
+            /^(--sort|-O)$/.test(call.args[at - 1]?.value ?? '') && /^-[a-z_]+$/.test(arg.value)
+              ? { ...arg, value: arg.value.slice(1) }
+              : arg,
+          ),
+        },
+        shell,
+      ),
+  }),
   pvscan: reads('-nseu --short --uuid'),
   vgscan: reads(''),
   ...each('lvremove vgremove pvremove', volume('deletes volumes')),
@@ -195,6 +209,11 @@ export const volumes: Table = {
       send: reads('-nvPpRLecw -i: -I: --dryrun --verbose --parsable --props --replicate --raw', {
         also: (read) => (has(read, '-n', '--dryrun') ? [] : [changes('zfs send sends a snapshot')]),
       }),
+      // With one name it shows who may do what.
+      allow: reads('', {
+        also: (read) =>
+          read.operands.length === 1 ? [] : [changes('zfs allow says who may do what')],
+      }),
       '': reads(''),
     },
     danger: [
@@ -221,7 +240,12 @@ export const volumes: Table = {
         : [changes('ceph-volume changes storage')]),
     ],
   }),
-  zdb: { check: (call) => [changes(`zdb looks into a pool: ${targets(call)}`)] },
+  zdb: {
+    check: (call) =>
+      /^(-C|-l)( [\w][\w./-]*|( \/dev\/[\w/.-]+))?$/.test(sure(call))
+        ? []
+        : [changes(`zdb looks into a pool: ${targets(call)}`)],
+  },
   ...each('rbd ceph rados radosgw-admin gluster', {
     check: (call) => [
       ...dangerFindings(call, [
