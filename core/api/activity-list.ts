@@ -4,6 +4,8 @@ import type { ToolCall } from '../db/rows.ts';
 /** A tool call of the agent, with the task that it belongs to. */
 export interface Activity {
   id: string;
+  /** Its place in the order of calls. */
+  seq: bigint;
   sessionId: string;
   /** The task's short id. */
   task: string;
@@ -24,17 +26,17 @@ export async function recentActivity(
     session?: string | undefined;
     entity?: string | undefined;
     limit: number;
-    before?: string | undefined;
+    before?: number | undefined;
   },
-): Promise<{ activity: Activity[]; next: string | null }> {
+): Promise<{ activity: Activity[]; next: bigint | null }> {
   const rows = await db.toolCall.findMany({
     where: {
       ...(query.session === undefined ? {} : { sessionId: query.session }),
       ...(query.entity === undefined ? {} : { entitySlug: query.entity }),
-      ...(query.before === undefined ? {} : { id: { lt: query.before } }),
+      ...(query.before === undefined ? {} : { seq: { lt: BigInt(query.before) } }),
     },
-    // Ids grow with time and never change, so that each call is on exactly one page.
-    orderBy: { id: 'desc' },
+    // A call keeps its number, so that each is on exactly one page.
+    orderBy: { seq: 'desc' },
     take: query.limit + 1,
     include: { session: { select: { shortId: true, title: true, goal: true } } },
   });
@@ -42,6 +44,7 @@ export async function recentActivity(
   return {
     activity: page.map((row) => ({
       id: row.id,
+      seq: row.seq,
       sessionId: row.sessionId,
       task: row.session.shortId,
       title: row.session.goal ?? row.session.title,
@@ -52,6 +55,6 @@ export async function recentActivity(
       durationMs: row.durationMs,
       at: row.createdAt,
     })),
-    next: rows.length > query.limit ? (page.at(-1)?.id ?? null) : null,
+    next: rows.length > query.limit ? (page.at(-1)?.seq ?? null) : null,
   };
 }

@@ -1,5 +1,5 @@
 import Router from '@koa/router';
-import Koa from 'koa';
+import Koa, { type Context } from 'koa';
 import type { Language } from '../approvals/words/intent.ts';
 import type { Database } from '../db/database.ts';
 import type { EventFeed } from '../events/subscribe.ts';
@@ -8,7 +8,9 @@ import type { Operators } from '../operators.ts';
 import { answers } from './answers.ts';
 import { authentication, needsScope } from './auth.ts';
 import type { EventStreams } from './event-streams.ts';
+import type { ApiMetrics } from './metrics/metrics.ts';
 import { ApiError } from './problem.ts';
+import type { Route } from './route.ts';
 import { openRoutes, ROUTES } from './routes/index.ts';
 
 /** What the program gives the API. */
@@ -28,6 +30,7 @@ export interface ApiParts {
 /** What the routes show and do their work with. */
 export interface ApiDeps extends ApiParts {
   streams: EventStreams;
+  metrics: ApiMetrics;
 }
 
 /**
@@ -36,14 +39,15 @@ export interface ApiDeps extends ApiParts {
  */
 export function createApi(deps: ApiDeps): Koa {
   const app = new Koa({ proxy: false });
+  app.use(deps.metrics.middleware());
   app.use(answers(deps.mask));
   const open = new Router();
-  for (const route of openRoutes) open[route.method](route.path, (ctx) => route.serve(ctx, deps));
+  for (const route of openRoutes) open[route.method](route.path, serving(route, deps));
   app.use(open.routes());
   app.use(authentication(deps.database));
   const router = new Router();
   for (const route of ROUTES) {
-    router[route.method](route.path, needsScope(route.scopes), (ctx) => route.serve(ctx, deps));
+    router[route.method](route.path, needsScope(route.scopes), serving(route, deps));
   }
   app.use(router.routes());
   app.use(async function noRoute(ctx) {
@@ -59,4 +63,11 @@ export function createApi(deps: ApiDeps): Koa {
     });
   });
   return app;
+}
+
+function serving(route: Route, deps: ApiDeps): (ctx: Context) => Promise<void> {
+  return async function serve(ctx) {
+    ctx.state['route'] = route.path;
+    await route.serve(ctx, deps);
+  };
 }

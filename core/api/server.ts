@@ -6,6 +6,7 @@ import { log } from '../log.ts';
 import { createApi, type ApiParts } from './app.ts';
 import type { StreamLimits } from './event-stream.ts';
 import { EventStreams } from './event-streams.ts';
+import { ApiMetrics } from './metrics/metrics.ts';
 import { problem, PROBLEM_TYPE, type Problem } from './problem.ts';
 
 /** A client has so long to send its head, and its whole request (Z7). */
@@ -34,7 +35,14 @@ export async function startApi(
   limits: { headersMs?: number; requestMs?: number; streams?: Partial<StreamLimits> } = {},
 ): Promise<ApiServer> {
   const streams = new EventStreams(parts, limits.streams);
-  const app = createApi({ ...parts, streams });
+  const app = createApi({
+    ...parts,
+    streams,
+    metrics: new ApiMetrics(parts.database, {
+      version: parts.version,
+      streams: () => streams.size,
+    }),
+  });
   app.on('error', (error) => log.error({ error: errorText(error) }, 'API error'));
   const headersMs = limits.headersMs ?? HEADERS_MS;
   const server = createServer(

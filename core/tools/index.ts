@@ -11,6 +11,7 @@ import { getLxcStateTool } from './get-lxc-state.ts';
 import { getRelationsTool } from './get-relations.ts';
 import { getRunbookTool } from './get-runbook.ts';
 import { getTrendTool } from './get-trend.ts';
+import { httpGetTool } from './http-get.ts';
 import { listEntitiesTool } from './list-entities.ts';
 import { listLxcsTool } from './list-lxcs.ts';
 import { listPendingApprovalsTool } from './list-pending-approvals.ts';
@@ -41,6 +42,7 @@ export const agentTools = new ToolRegistry([
   getEntityKnowledgeTool,
   listRunbooksTool,
   getRunbookTool,
+  httpGetTool,
   runTool,
   requestExecutionTool,
   tailLogTool,

@@ -5,6 +5,7 @@ import { executionRoutes } from './executions.ts';
 import { fleetRoutes } from './fleet.ts';
 import { healthRoutes } from './health.ts';
 import { knowledgeRoutes } from './knowledge.ts';
+import { metricsRoute } from './metrics.ts';
 import { openApiRoute } from './openapi.ts';
 import { questionRoutes } from './questions.ts';
 import { runbookRoutes } from './runbooks.ts';
@@ -33,5 +34,6 @@ export const ROUTES: readonly Route[] = [
   streamRoute,
   ...auditRoutes,
   ...settingsRoutes,
+  metricsRoute,
   openApiRoute(() => [...openRoutes, ...ROUTES]),
 ];

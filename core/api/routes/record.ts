@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SessionId, ToolCallId } from '../../ids.ts';
+import type { SessionId } from '../../ids.ts';
 import { readEvents } from '../../events/subscribe.ts';
 import { recentActivity } from '../activity-list.ts';
 import { count, idOut, pageSize, plainText, rowId } from '../fields.ts';
@@ -47,12 +47,15 @@ export const recordRoutes: readonly Route[] = [
       session: rowId<SessionId>('task').optional(),
       entity: plainText(200).optional().describe('The slug of the entity that a call was about.'),
       limit: pageSize({ max: 200, otherwise: 50 }),
-      before: rowId<ToolCallId>('call').optional().describe('The `next` of the page before.'),
+      before: count({ min: 1, max: Number.MAX_SAFE_INTEGER })
+        .optional()
+        .describe('The `next` of the page before.'),
     }),
     answer: z.object({
       activity: z.array(
         z.object({
           id: idOut,
+          seq: z.bigint(),
           sessionId: idOut,
           task: z.string().describe('Its short id.'),
           title: z.string().nullable(),
@@ -64,7 +67,7 @@ export const recordRoutes: readonly Route[] = [
           at: z.date(),
         }),
       ),
-      next: idOut.nullable().describe('The `before` of the following page; null at the end.'),
+      next: z.bigint().nullable().describe('The `before` of the following page; null at the end.'),
     }),
     handle: ({ deps, query }) => recentActivity(deps.database.read, query),
   }),
