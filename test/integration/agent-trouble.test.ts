@@ -7,6 +7,7 @@ import { cancelOpen } from '../../core/tasks/complete.ts';
 import { taskDigest } from '../../core/tasks/digest.ts';
 import { sweepIdle } from '../../core/tasks/idle.ts';
 import { addNote, receiveMessage } from '../../core/tasks/messages.ts';
+import { requeueLostPasses } from '../../core/tasks/passes.ts';
 import { setGoal } from '../../core/tasks/status.ts';
 import { requestStop } from '../../core/tasks/stop.ts';
 import { MAX_CALLS_PER_ANSWER } from '../../core/agent/transcript.ts';
@@ -487,6 +488,38 @@ test.each([
     bench.model.verify();
   },
 );
+
+test('T5, J6: what an operator said while no worker was there is read when the pass is taken up, before the model is asked again', async () => {
+  bench = await agentBench(NOTHING, run('ls /a'), { text: 'I see.' });
+  const { sessionId, turnId } = await bench.open('go');
+  await dieAt('agent.tool_ended', sessionId);
+  await bench.database.write((unit) =>
+    receiveMessage(unit, { sessionId, turnId, text: 'Leave the rest alone.', sender: ANN }),
+  );
+  await bench.pass(sessionId);
+  expect(bench.model.requests).toHaveLength(2);
+  expect(words(bench.model.requests[1])).toContain('Leave the rest alone.');
+  expect(await bench.claim(sessionId)).toBeNull();
+});
+
+test('T5, J6: a stop that came while no worker was there ends the pass when it is taken up: the model is not asked, nothing more is done', async () => {
+  bench = await agentBench(NOTHING, run('touch /x'));
+  const { sessionId } = await bench.open('go');
+  await dieAt('agent.answer_stored', sessionId);
+  // As the rows stand when nobody has noticed yet that the worker is gone.
+  await bench.database.read.pass.updateMany({
+    where: { sessionId },
+    data: { state: 'running', leaseOwner: 'first-worker', leaseUntil: new Date(0) },
+  });
+  await bench.database.write((unit) => requestStop(unit, { sessionId, by: ANN }));
+  expect(await requeueLostPasses(bench.database)).toEqual([sessionId]);
+  expect(await bench.pass(sessionId)).toMatchObject({ state: 'cancelled' });
+  expect(bench.model.requests).toHaveLength(1);
+  expect(await bench.database.read.execution.count({ where: { sessionId } })).toBe(0);
+  expect(
+    await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } }),
+  ).toMatchObject({ pausedReason: `stopped by ${ANN}`, endedAt: null });
+});
 
 test('L6, R2: a pass that died after a change was requested does not ask for it twice', async () => {
   bench = await agentBench(NOTHING, run('touch /x'), { text: 'I wait for you.' });

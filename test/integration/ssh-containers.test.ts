@@ -72,6 +72,41 @@ for (const { name, add, missing } of PLACES) {
         expect(runs()).toBe(1);
       });
 
+      test('X2, X4, X6: silent, chatty, binary, asking, failing and backgrounding commands end as what they are', async () => {
+        const run = async (command: string) => told(await runner.run(wanted(command)));
+        const fine = { kind: 'exited', exitCode: 0, stderr: '' };
+        expect(await run('sleep 0.2')).toEqual({ ...fine, stdout: '' });
+        // More than a pipe holds.
+        const chatty = await run(
+          'i=0; while [ $i -lt 4000 ]; do echo "line $i of a lot"; i=$((i+1)); done',
+        );
+        expect(chatty).toMatchObject(fine);
+        expect(chatty.stdout.split('\n')).toHaveLength(4_001);
+        expect(chatty.stdout).toMatch(/^line 0 of a lot\n.*line 3999 of a lot\n$/s);
+        const bytes = await runner.run(
+          wanted("printf '\\000\\001\\377\\n\\000'; printf '\\200' >&2"),
+        );
+        expect(bytes.kind).toBe('exited');
+        if (bytes.kind !== 'exited') return;
+        expect([...bytes.stdout.bytes]).toEqual([0, 1, 255, 10, 0]);
+        expect([...bytes.stderr.bytes]).toEqual([128]);
+        // Nobody answers: it meets the end of its input at once.
+        expect(await run('if read answer; then echo "got $answer"; else echo nobody; fi')).toEqual({
+          ...fine,
+          stdout: 'nobody\n',
+        });
+        expect(await run('echo out; echo err >&2; exit 7')).toEqual({
+          kind: 'exited',
+          stdout: 'out\n',
+          stderr: 'err\n',
+          exitCode: 7,
+        });
+        const mark = sleepMark();
+        expect(await run(`sleep ${mark} & echo begun`)).toEqual({ ...fine, stdout: 'begun\n' });
+        // A service that it started is left alone.
+        expect(runningWith(`sleep ${mark}`)).toBe(1);
+      });
+
       test('X5, X6: another worker cancels by id; the group ends inside, and both are told so', async () => {
         const mark = sleepMark();
         const { request: change, seen } = watched(

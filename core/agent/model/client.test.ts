@@ -149,6 +149,15 @@ test('L1: a model that is not there gives way to the next one', async () => {
   expect(endpoint?.requests.map((request) => request.model)).toEqual(['one', 'two']);
 });
 
+test.each([
+  ['an error of the server', { status: 503 }],
+  ['too many requests', { status: 429 }],
+  ['a stream that is cut', { text: 'half', cut: true }],
+] as const)('L1, R11: a model that fails with %s gives way to the next one', async (_, step) => {
+  const model = await modelWith({ models: ['one', 'two'] }, step, { text: 'from two' });
+  expect(await model.complete(HELLO)).toMatchObject({ text: 'from two', model: 'two' });
+});
+
 test('L1: a single model that is not there is told by name', async () => {
   const error = await failure((await modelWith({}, { status: 404 })).complete(HELLO));
   expect(error).toMatchObject({
