@@ -1,7 +1,7 @@
 import { wordsOfCard, waitingApprovals } from '../../core/approvals/waiting.ts';
 import { whichFit } from '../../core/approvals/words/card-match.ts';
 import { namedIn } from '../../core/approvals/words/named.ts';
-import { asId, type SessionId } from '../../core/ids.ts';
+import { asId, type MatrixEventId, type SessionId } from '../../core/ids.ts';
 import { receiveMessage } from '../../core/tasks/messages.ts';
 import { openTask } from '../../core/tasks/open.ts';
 import { openTurn } from '../../core/tasks/turns.ts';
@@ -12,7 +12,8 @@ import { roomLink } from '../cards/task.ts';
 import { bringBack } from '../rooms/bring-back.ts';
 import type { MessageContent } from './content.ts';
 import { answer, roomIdOf, type HandlerContext } from './context.ts';
-import { taskAt } from './locate.ts';
+import { cardAt, taskAt } from './locate.ts';
+import { decideOffer } from './runbook.ts';
 import { intentOf } from './words.ts';
 
 /**
@@ -26,6 +27,7 @@ export async function inLobby(
 ): Promise<void> {
   const { unit, event, operator } = context;
   const near = message.replyTo ?? message.threadRoot;
+  if (near !== null && (await wordOnOffer(context, near, text))) return;
   const sessionId = near === null ? null : await taskAt(unit.db, event.room, near);
   if (sessionId !== null) await bringBack(unit, sessionId, [operator.userId]);
   if (await isDecision(context, sessionId, text)) {
@@ -56,6 +58,21 @@ export async function inLobby(
       eventId: event.eventId,
     },
   });
+}
+
+/** A "yes" or "no, …" in answer to a runbook that is offered decides on it (K11), like words on any card (A17). */
+async function wordOnOffer(
+  context: HandlerContext,
+  near: MatrixEventId,
+  text: string,
+): Promise<boolean> {
+  const card = await cardAt(context.unit.db, context.event.room, near);
+  const intent = intentOf(context, text);
+  const verdict = intent.denial ? 'deny' : intent.assent && intent.bare ? 'approve' : undefined;
+  if (card?.kind !== 'runbook' || verdict === undefined) return false;
+  const words = await decideOffer(context, card.refId, verdict, 'command');
+  if (words !== undefined) await answer(context, words);
+  return true;
 }
 
 /**

@@ -11,8 +11,11 @@ export interface WaitingRow {
   waitMs: number;
 }
 
-/** What to do in a lane: send a row, or look again after a while. */
-export type Choice<R> = { send: R } | { waitMs: number };
+/**
+ * What to do in a lane: send a row, or look again after a while. `urgency` is its priority, or that of the most urgent row
+ * that waits for it.
+ */
+export type Choice<R> = { send: R; urgency: number } | { waitMs: number };
 
 /** What is done to a room or an event that is there: it keeps its order among its like, and messages may pass it. */
 const TOUCHES: ReadonlySet<string> = new Set(['state', 'react', 'redact']);
@@ -30,24 +33,30 @@ export function chooseInLane<R extends WaitingRow>(
   rows: readonly R[],
   paceMs: (row: R) => number,
 ): Choice<R> | undefined {
-  let best: R | undefined;
+  const waitOf = (row: R): number => Math.max(row.waitMs, row.kind === 'edit' ? paceMs(row) : 0);
+  const barrier = rows.findIndex((row) => !standsBack(row));
+  let best: { send: R; urgency: number } | undefined;
   let waitMs = Infinity;
   let touched = false;
   const heldCards = new Set<string | null>();
-  for (const row of rows) {
-    const wait = Math.max(row.waitMs, row.kind === 'edit' ? paceMs(row) : 0);
+  for (const [index, row] of rows.entries()) {
+    if (barrier >= 0 && index > barrier) break;
+    const wait = waitOf(row);
     const afterItsCard = row.cardKey !== null && heldCards.has(row.cardKey);
     const afterItsLike = touched && TOUCHES.has(row.kind);
     if (wait <= 0 && !afterItsCard && !afterItsLike) {
-      if (best === undefined || row.priority < best.priority) best = row;
+      // What everything waits for is as urgent as the most urgent of it.
+      const waiting =
+        index === barrier ? rows.slice(index + 1).filter((one) => waitOf(one) <= 0) : [];
+      const urgency = Math.min(row.priority, ...waiting.map(({ priority }) => priority));
+      if (best === undefined || urgency < best.urgency) best = { send: row, urgency };
     } else if (wait > 0) {
       waitMs = Math.min(waitMs, wait);
     }
-    if (!standsBack(row)) break;
     if (TOUCHES.has(row.kind)) touched = true;
     if (row.kind !== 'react') heldCards.add(row.cardKey);
   }
-  if (best !== undefined) return { send: best };
+  if (best !== undefined) return best;
   return waitMs === Infinity ? undefined : { waitMs };
 }
 

@@ -88,15 +88,15 @@ export class Sender {
     if (free <= 0) return SWEEP_MS;
     const lanes = await pendingRows(this.#options.database, [...this.#busy.keys()]);
     let waitMs = SWEEP_MS;
-    const ready: QueuedRow[] = [];
+    const ready: Array<{ send: QueuedRow; urgency: number }> = [];
     for (const rows of lanes.values()) {
       const choice = chooseInLane(rows, (row) => this.#paceMs(row));
       if (choice === undefined) continue;
-      if ('send' in choice) ready.push(choice.send);
+      if ('send' in choice) ready.push(choice);
       else waitMs = Math.min(waitMs, choice.waitMs);
     }
-    ready.sort((a, b) => a.priority - b.priority || (a.id < b.id ? -1 : 1));
-    for (const row of ready.slice(0, free)) {
+    ready.sort((a, b) => a.urgency - b.urgency || (a.send.id < b.send.id ? -1 : 1));
+    for (const { send: row } of ready.slice(0, free)) {
       const work = this.#send(row).finally(() => {
         this.#busy.delete(row.lane);
         this.wake();

@@ -301,3 +301,20 @@ test.each([
   };
   expect(unusable(answer, [words])).toBeUndefined();
 });
+
+test('A17: a “no” that reached it as a message is not taken for a decision: it says what still waits, and looks at nothing', async () => {
+  const waiting = 'Waiting for the operator: k7f3q on host:web-1, config_mutation, needs a ✅.';
+  const asked = [
+    operator('restart nginx on web-1'),
+    { role: 'assistant', content: 'I proposed this.' },
+    operator('no, keep it until Friday'),
+  ];
+  const state = { role: 'user', content: STATE.replace('Fleet:', `${waiting}\nFleet:`) };
+  const body = (await (await post({ messages: [...asked, state], tools: TOOLS })).json()) as {
+    choices: Array<{ message: Answer }>;
+  };
+  const answer = body.choices[0]?.message;
+  expect(answer?.tool_calls ?? []).toEqual([]);
+  expect(answer?.content).toContain('tap ❌ on its card');
+  expect(answer?.content).toContain('k7f3q on host:web-1');
+});

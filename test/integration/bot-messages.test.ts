@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cardKey } from '../../bot/projector/keys.ts';
+import { newId } from '../../core/ids.ts';
 import { endPass } from '../../core/tasks/passes.ts';
-import { type BotWorld, LOBBY } from '../support/bot-world.ts';
+import { type BotWorld, EVE, LOBBY } from '../support/bot-world.ts';
 import { inRooms, openRooms } from '../support/task-room.ts';
 
 let world: BotWorld;
@@ -79,6 +80,45 @@ describe('where a message belongs', () => {
       await world.tap(one.roomId, held.card.eventId, '❌');
     },
   );
+
+  it('K11, A17: a “yes” or “no, …” in answer to an offered runbook decides on it; anything else is a request', async () => {
+    const offer = async (name: string): Promise<{ eventId: string; status(): Promise<string> }> => {
+      const id = newId();
+      await world.write(async (unit) => {
+        await unit.db.runbook.create({
+          data: {
+            id,
+            slug: name,
+            title: name,
+            body: `version: 1\ntitle: ${name}\nsummary: Looks.\nsteps:\n  - { title: Look, target: 'host:web-1', run: uptime }\n`,
+            parameters: {},
+            origin: 'learned',
+            status: 'offered',
+          },
+        });
+        unit.emit({ type: 'runbook.changed', refId: id });
+      });
+      await world.settle();
+      const row = world.database.read.runbook;
+      return {
+        eventId: world.card(`runbook:${id}`).eventId,
+        status: async () => (await row.findUniqueOrThrow({ where: { id } })).status,
+      };
+    };
+    const [good, bad, open] = [await offer('good'), await offer('bad'), await offer('open')];
+    const sessions = await world.database.read.session.count();
+    await world.say(LOBBY, 'yes please', { replyTo: good.eventId });
+    await world.say(LOBBY, 'no, too risky', { replyTo: bad.eventId });
+    await world.say(LOBBY, 'yes', { replyTo: open.eventId, by: EVE });
+    expect(await world.database.read.session.count()).toBe(sessions);
+    expect([await good.status(), await bad.status(), await open.status()]).toEqual([
+      'active',
+      'refused',
+      'offered',
+    ]);
+    await world.say(LOBBY, 'what would it do on db-1?', { replyTo: open.eventId });
+    expect(await world.database.read.session.count()).toBe(sessions + 1);
+  });
 
   it('T13: an edit changes what was not read yet and is read as well afterwards; an edit never approves', async () => {
     const one = await task();

@@ -17,6 +17,10 @@ export const SCENARIOS: readonly Scenario[] = [restart, upgrade, cleanup, status
  */
 export function answerTo(conversation: Conversation): Reply {
   const newest = conversation.steps.findLastIndex((step) => step.kind === 'operator');
+  if (NO.test(conversation.steps[newest]?.text ?? '') && !answeredSince(conversation, newest)) {
+    const { waiting } = conversation;
+    if (waiting.length > 0) return stillWaits(waiting);
+  }
   for (let at = newest; at >= 0; at--) {
     if (conversation.steps[at]?.kind !== 'operator') continue;
     const job = new Job(conversation, at);
@@ -27,6 +31,16 @@ export function answerTo(conversation: Conversation): Reply {
     return at === newest || answeredSince(conversation, newest) ? next : aside(job, next);
   }
   return introduce(conversation);
+}
+
+const NO = /^\s*(no|nope|not|don[’']t|do not|wait|stop)\b/i;
+
+/** A "no" that was no reply to a card reached the agent as a message, and decided nothing. */
+function stillWaits(waiting: readonly string[]): Reply {
+  return say(
+    'Then I leave it alone. It still waits, though: to end it, tap ❌ on its card, or reply to the card with your “no”.',
+    ...waiting.map((line) => `- ${line}`),
+  );
 }
 
 // Something was done or told after the newest words: then they were dealt with, and the work goes on.
