@@ -10,8 +10,8 @@ import { FaultWorld } from './world.ts';
 /** Every fault point once. */
 export interface EachRun {
   kind: (typeof WORLD_KINDS)[number];
-  /** Only points whose names begin with this. */
-  only?: string;
+  /** Only points whose names begin with one of these. Default all. */
+  only?: readonly string[];
   say: (line: string) => void;
 }
 
@@ -27,7 +27,8 @@ const ENCRYPTED: ReadonlySet<FaultPoint['where']> = new Set(['crypto']);
 export async function runEach(run: EachRun): Promise<number> {
   prepare();
   const { kind, say } = run;
-  const points = FAULT_POINTS.filter(({ name }) => name.startsWith(run.only ?? ''));
+  const { only = [''] } = run;
+  const points = FAULT_POINTS.filter(({ name }) => only.some((one) => name.startsWith(one)));
   const within = points.filter((point) => isWithin(point, kind));
   for (const { name } of points.filter((point) => !within.includes(point)))
     say(`not in ${kind}: ${name}`);

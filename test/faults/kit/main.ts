@@ -2,7 +2,8 @@
  * Long runs: `npm run faults -- --rounds N --seed S [--kind light|process|matrix] [--workers 1|2]
  * [--clock] [--links] [--short-grants] [--worlds 1] [--world-rounds 50] [--steps read,change,…]`. Prints one line for each
  * round, and everything about a round in which something was wrong. Ends with 1 if there was any.
- * `npm run faults -- --each [--kind matrix] [--point name]`: every fault point once; those with that beginning only.
+ * `npm run faults -- --each [--kind matrix] [--point name,…]`: every fault point once, or
+ * those with such a beginning.
  */
 import { parseArgs } from 'node:util';
 
@@ -44,7 +45,7 @@ process.exitCode = failed === 0 ? 0 : 1;
 function each(): Promise<number> {
   return runEach({
     kind: readKind(values.kind),
-    ...(values.point === undefined ? {} : { only: values.point }),
+    ...(values.point === undefined ? {} : { only: values.point.split(',') }),
     say,
   });
 }
