@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { affects } from './approval.ts';
 import { examples } from './examples.ts';
+import { knowledgeExamples } from './knowledge-examples.ts';
 import { allowedTags } from './test-html.ts';
 import { fits } from './card.ts';
 
 describe('cards', () => {
-  for (const { name, card } of examples()) {
+  for (const { name, card } of [...examples(), ...knowledgeExamples()]) {
     it(`C3, C10: ${name}`, () => {
       expect(
         `${card.msgtype} → ${card.mentions.join(', ') || 'nobody'}\n\n${card.body}\n\n${breakTags(card.formatted_body)}`,

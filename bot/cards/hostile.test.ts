@@ -18,11 +18,13 @@ import {
 } from './example-state.ts';
 import { executionCard } from './execution.ts';
 import { turnRootCard } from './lobby.ts';
+import { foundCard, newestCard, noteCard } from './knowledge.ts';
 import { roomName } from './mark.ts';
 import { planCard } from './plan.ts';
 import { progressCard } from './progress.ts';
 import { questionCard } from './question.ts';
 import { heard, reminderCard } from './replies.ts';
+import { runbookCard, runbooksCard } from './runbook.ts';
 import { taskCard } from './task.ts';
 import { allowedTags } from './test-html.ts';
 
@@ -152,6 +154,7 @@ function cardsWith(text: string): Array<[string, Card]> {
         view,
       ),
     ],
+    ...knowledgeCards(text),
     ['heard', heard(text)],
     ['answer', answerCard({ text, growing: false })],
     ['growing answer', answerCard({ text, growing: true })],
@@ -213,6 +216,52 @@ function cardsWith(text: string): Array<[string, Card]> {
       reminderCard({ shortId: 'x', label: text, target: text, risk: null, link }, null, view, [
         ANN,
       ]),
+    ],
+  ];
+}
+
+function knowledgeCards(text: string): Array<[string, Card]> {
+  const note = {
+    id: text,
+    title: text,
+    kind: 'document' as const,
+    content: text,
+    tags: Array.from({ length: 40 }, () => text),
+    about: Array.from({ length: 40 }, () => text),
+    sessionId: null,
+    task: text,
+    outcome: null,
+    createdAt: at('15:00:00'),
+    updatedAt: at('15:00:00'),
+    snippet: text,
+    whole: true,
+  };
+  const notes = Array.from({ length: 40 }, () => note);
+  const runbook = {
+    slug: text,
+    title: text,
+    summary: text,
+    body: text,
+    parameters: {
+      target: { type: 'text' as const, description: text, max_length: 9, default: text },
+    },
+    steps: Array.from({ length: 40 }, () => ({ title: text, target: text, run: text })),
+  };
+  const listed = { slug: text, title: text, summary: text, origin: text, used: 9, succeeded: 1 };
+  return [
+    ['found', foundCard(text, notes, view)],
+    ['newest', newestCard(notes, 99, view)],
+    ['note', noteCard(note, view)],
+    ['runbook', runbookCard(runbook, 'active')],
+    [
+      'runbooks',
+      runbooksCard(
+        Array.from({ length: 99 }, (_, index) => ({
+          ...listed,
+          status: index % 2 === 0 ? 'active' : 'offered',
+          updatedAt: at('15:00:00'),
+        })),
+      ),
     ],
   ];
 }

@@ -8,6 +8,9 @@ import { count, label, names, slug } from './words.ts';
 
 const KIND_MARK = { document: '📄', investigation: '🔎', runbook: '📘' } as const;
 
+/** A note of so many characters needs no snippet. */
+const SHORT = 300;
+
 // How many notes one form of the card lists, with how much of each.
 const EXTENTS = [
   { notes: 8, characters: 240 },
@@ -36,7 +39,7 @@ export function foundCard(asked: string, found: readonly FoundNote[], view: View
             .map((note) =>
               para(
                 headOf(note),
-                rich`${label(note.snippet.replaceAll(/[*_\x60#]+/g, ''), extent.characters)}`,
+                rich`${label(gistOf(note), extent.characters)}`,
                 originOf(note, view),
               ),
             ),
@@ -82,6 +85,12 @@ export function noteCard(note: Note, view: View): Card {
       ]);
     }),
   );
+}
+
+/** A short note as it is, else the words around what was found; without the marks of Markdown. */
+function gistOf(note: FoundNote): string {
+  const text = note.content.length <= SHORT ? note.content : note.snippet;
+  return text.slice(0, 2_000).replaceAll(/[*_`#]+/g, '');
 }
 
 function headOf(note: Note): Rich {

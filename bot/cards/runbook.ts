@@ -34,8 +34,8 @@ export function offerCard(offer: OfferState, view: View): Card {
         : rich`${status === 'active' ? 'Kept' : 'Dropped'} by ${by}${when}`,
       rich`${label(runbook.summary, 300)}`,
     ),
-    takes(runbook),
-    ...stepsOf(runbook, 8_000),
+    takes(runbook, 40),
+    ...stepsOf(runbook, { steps: 40, characters: 8_000 }),
     status === 'offered'
       ? para(
           rich`Tap ✅ to keep it, ❌ to drop it. Kept, it can be proposed as a plan; each of its changes is asked for as always.`,
@@ -51,7 +51,7 @@ export function runbooksCard(runbooks: readonly RunbookListing[]): Card {
   const active = runbooks.filter(({ status }) => status === 'active');
   const offered = runbooks.filter(({ status }) => status === 'offered');
   return fitting(
-    [60, 20, 10].map(
+    [60, 20, 6].map(
       (most) => () =>
         cardOf([
           para(strong(count(active.length, 'runbook'))),
@@ -60,7 +60,7 @@ export function runbooksCard(runbooks: readonly RunbookListing[]): Card {
           offered.length === 0
             ? undefined
             : para(strong(rich`${offered.length} offered, waiting for your word`)),
-          list(offered.slice(0, 10).map(line)),
+          list(offered.slice(0, most).map(line)),
           para(
             rich`!runbooks and a name shows one. Ask for it in words: “free disk space on web-1”.`,
           ),
@@ -69,21 +69,30 @@ export function runbooksCard(runbooks: readonly RunbookListing[]): Card {
   );
 }
 
+// How many steps and parameters one form of the card shows, and how much of each command.
+const EXTENTS = [
+  { steps: 40, parameters: 40, characters: 8_000 },
+  { steps: 40, parameters: 40, characters: 400 },
+  { steps: 12, parameters: 12, characters: 120 },
+  { steps: 8, parameters: 6, characters: 40 },
+];
+
 /** One runbook: what it takes, and its steps. */
 export function runbookCard(runbook: RunbookFile, status: string): Card {
   return fitting(
-    [8_000, 2_000, 400].map(
-      (most) => () =>
-        cardOf([
-          para(
-            strong(rich`📘 ${label(runbook.title, 100)}`),
-            rich`${label(runbook.summary, 300)}`,
-            status === 'offered' ? rich`Offered, and not decided yet.` : undefined,
-          ),
-          takes(runbook),
-          ...stepsOf(runbook, most),
-        ]),
-    ),
+    EXTENTS.map(({ steps, parameters, characters }) => () => {
+      const left = runbook.steps.length - steps;
+      return cardOf([
+        para(
+          strong(rich`📘 ${label(runbook.title, 100)}`),
+          rich`${label(runbook.summary, 300)}`,
+          status === 'offered' ? rich`Offered, and not decided yet.` : undefined,
+        ),
+        takes(runbook, parameters),
+        ...stepsOf(runbook, { steps, characters }),
+        left > 0 ? para(rich`and ${count(left, 'more step')}; the API has all of it`) : undefined,
+      ]);
+    }),
   );
 }
 
@@ -92,22 +101,27 @@ function line({ slug: name, title, used, succeeded }: RunbookListing): Rich {
   return rich`${slug(name)} ${label(title, 80)}${record}`;
 }
 
-function takes({ parameters }: RunbookFile): Rich | undefined {
+function takes({ parameters }: RunbookFile, most: number): Rich | undefined {
   return list(
-    Object.entries(parameters).map(([name, parameter]) => {
-      const otherwise =
-        parameter.default === undefined ? 'needed' : `otherwise ${String(parameter.default)}`;
-      return rich`${slug(name)} ${label(parameter.description, 120)} (${label(allowedWords(parameter), 80)}; ${label(otherwise, 60)})`;
-    }),
+    Object.entries(parameters)
+      .slice(0, most)
+      .map(([name, parameter]) => {
+        const otherwise =
+          parameter.default === undefined ? 'needed' : `otherwise ${String(parameter.default)}`;
+        return rich`${slug(name)} ${label(parameter.description, 120)} (${label(allowedWords(parameter), 80)}; ${label(otherwise, 60)})`;
+      }),
   );
 }
 
-/** The steps, each with the command or the call that does it, cut to so many bytes each. */
-function stepsOf({ steps }: RunbookFile, most: number): Array<Rich | undefined> {
-  return steps.flatMap((step, index) => {
+/** The steps, each with the command or the call that does it. */
+function stepsOf(
+  { steps }: RunbookFile,
+  most: { steps: number; characters: number },
+): Array<Rich | undefined> {
+  return steps.slice(0, most.steps).flatMap((step, index) => {
     const where = step.target === undefined ? '' : ` · on ${label(step.target, 60)}`;
     const head = para(rich`${index + 1}. ${label(step.title, 120)}${where}`);
-    if (step.run !== undefined) return [head, pre(cut(step.run, most))];
+    if (step.run !== undefined) return [head, pre(cut(step.run, most.characters))];
     if (step.tool !== undefined) return [head, para(rich`calls ${slug(step.tool)}`)];
     return [head, step.detail === undefined ? undefined : para(rich`${label(step.detail, 300)}`)];
   });

@@ -14,12 +14,13 @@ const GUIDANCE = `# What you read
 # How to use the tools
 
 - Several reads in one answer run side by side. Ask for all you need at once: one list_entities instead of many get_entity, one run with several read commands instead of many runs.
+- Research first: search_knowledge with the error or the matter, get_entity_knowledge or explain for what you are going to change, list_runbooks for what comes up often. What a note or a runbook says was true when it was written: check it against the machine.
 - Changes run one after another, in the order in which you ask for them.
 - run says in its note what is true: done, still running, waiting for the operator, denied. Believe the note. While something waits or runs, end your answer with what you proposed or started; you will be woken. Never poll, and never ask for the same command again.
 - Permission is not yours to ask for in words: call run, and the operator gets a card to decide on. ask_operator is for what only a person can know or choose.
 - More than one step: set_goal, then propose_plan with every step, then update_plan_step as you go. A question that reads can answer needs neither.
 - A plan that changes something goes to the operator as a card: its answer says whether it waits. While it waits, end your answer with what you propose. Once it is approved, act at once and go to its end.
-- A task with a goal ends by complete_task and in no other way. Check first that the goal is reached, and write back what you found out or changed: update_entity_attributes for facts, create_relationship for how things hang together. The last step of a plan says so.
+- A task with a goal ends by complete_task and in no other way. Check first that the goal is reached, and write back what you found out or changed: update_entity_attributes for facts, create_relationship for how things hang together, upsert_knowledge for what was not plain to see and what mended it. The last step of a plan says so.
 
 # How to answer
 

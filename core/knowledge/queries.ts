@@ -59,20 +59,20 @@ export async function findNotes(
   return db.$queryRaw<FoundNote[]>(sql`
     WITH told AS (
       -- A word that either language passes over as too common says nothing by itself.
-      SELECT coalesce(string_agg('''' || w || ''':*', ' | '), '') AS some
+      SELECT coalesce(string_agg('''' || w || ''':*', ' | '), '') AS part
       FROM unnest(${[...asked.words]}::text[]) w
       WHERE numnode(plainto_tsquery('english', w)) > 0 AND numnode(plainto_tsquery('german', w)) > 0
     ), asked AS (
       SELECT websearch_to_tsquery('english', ${asked.text}) AS english, websearch_to_tsquery('german', ${asked.text}) AS german,
-        to_tsquery('english', some) AS some_english, to_tsquery('german', some) AS some_german
+        to_tsquery('english', part) AS part_english, to_tsquery('german', part) AS part_german
       FROM told
     ), found AS (
-      SELECT k.*, q.english || q.some_english AS english, q.german || q.some_german AS german,
+      SELECT k.*, q.english || q.part_english AS english, q.german || q.part_german AS german,
         lower(k.title) = lower(${asked.text}) AS named,
         k.search @@ (q.english || q.german) AS whole,
-        ts_rank_cd('{0.1, 0.4, 0.7, 1.0}', k.search, q.english || q.german || q.some_english || q.some_german, 1) AS rank
+        ts_rank_cd('{0.1, 0.4, 0.7, 1.0}', k.search, q.english || q.german || q.part_english || q.part_german, 1) AS rank
       FROM knowledge k, asked q
-      WHERE (k.search @@ (q.english || q.german || q.some_english || q.some_german) OR lower(k.title) = lower(${asked.text}))
+      WHERE (k.search @@ (q.english || q.german || q.part_english || q.part_german) OR lower(k.title) = lower(${asked.text}))
         ${asked.kind === undefined ? noSql : sql`AND k.kind = ${asked.kind}`}
       ORDER BY named DESC, whole DESC, rank DESC, k.updated_at DESC, k.id
       LIMIT ${asked.limit}

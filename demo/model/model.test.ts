@@ -180,6 +180,64 @@ test('what it does next follows from what it saw', async () => {
   expect(refused.content).toContain('host:web-1 is retired.');
 });
 
+test('K6, K7: it looks whether it met that before, tells so, and writes down what it found', async () => {
+  const tools = ['run', 'search_knowledge', 'upsert_knowledge'].map((name) => ({
+    type: 'function',
+    function: { name, parameters: {} },
+  }));
+  const wish = operator('restart nginx on web-1 if it is down');
+  const first = await ask([wish], { tools });
+  const search = first.tool_calls?.find((call) => call.function.name === 'search_knowledge');
+  const query = '{"query":"Why nginx on web-1 was down","limit":1}';
+  expect(search?.function.arguments).toBe(query);
+  const stdout = 'failed\n[1]: [emerg] cannot load certificate';
+  const end = await ask(
+    [
+      wish,
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [
+          { id: 'k1', type: 'function', function: { name: 'search_knowledge', arguments: query } },
+        ],
+      },
+      {
+        role: 'tool',
+        tool_call_id: 'k1',
+        content: '{"count":1,"notes":[{"task":"ab2de","written":"2 d ago","outcome":"success"}]}',
+      },
+      ...ran('host:web-1', STATE_OF_NGINX, { execution_id: 'a', status: 'completed', stdout }),
+      ...ran('host:web-1', 'systemctl restart nginx', { execution_id: 'b', status: 'completed' }),
+      ...ran('host:web-1', 'systemctl is-active nginx', {
+        execution_id: 'c',
+        status: 'completed',
+        stdout: 'active\n',
+      }),
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [2, 3].map((step) => ({
+          id: `s${step}`,
+          type: 'function',
+          function: {
+            name: 'update_plan_step',
+            arguments: JSON.stringify({ step, status: 'done' }),
+          },
+        })),
+      },
+    ],
+    { tools },
+  );
+  expect(end.content).toContain('I met this before: task ab2de, 2 d ago, ended in success.');
+  expect(commands(end)).toEqual(['update_entity_attributes', 'upsert_knowledge', 'complete_task']);
+  const note = JSON.parse(end.tool_calls?.[1]?.function.arguments ?? '{}') as unknown;
+  expect(note).toMatchObject({
+    title: 'Why nginx on web-1 was down',
+    content: expect.stringContaining('cannot load certificate') as string,
+    about: ['host:web-1'],
+  });
+});
+
 test('a result that was shortened is read again rather than guessed at', async () => {
   const answer = await ask([
     operator('restart nginx on web-1'),

@@ -85,6 +85,33 @@ export function fact(slug: string, key: string, value: string): WantedCall {
   return { name: 'update_entity_attributes', args: { slug, attributes: { [name]: value } } };
 }
 
+/** Looks whether something was written down before; nothing where there is no knowledge to be asked. */
+export function recall(job: Job, query: string): WantedCall[] {
+  return job.conversation.tools.has('search_knowledge')
+    ? [{ name: 'search_knowledge', args: { query, limit: 1 } }]
+    : [];
+}
+
+/** That it was met before, with what became of it then; undefined if no note has all of the words. */
+export function recalled(job: Job): string | undefined {
+  const { result } = job.calls('search_knowledge')[0] ?? {};
+  const notes: unknown = result?.['notes'];
+  if (!Array.isArray(notes) || 'note' in (result ?? {})) return undefined;
+  const [note] = notes as Array<Record<string, unknown>>;
+  if (note === undefined) return undefined;
+  return `I met this before: task ${String(note['task'])}, ${String(note['written'])}, ended in ${String(note['outcome'])}.`;
+}
+
+/** Writes a note for later tasks. */
+export function writeDown(
+  job: Job,
+  note: { title: string; content: string; about: readonly string[] },
+): WantedCall[] {
+  return job.conversation.tools.has('upsert_knowledge')
+    ? [{ name: 'upsert_knowledge', args: note }]
+    : [];
+}
+
 /** What the last step of a plan also does. */
 export const WRITE_BACK = 'and note it: update_entity_attributes';
 

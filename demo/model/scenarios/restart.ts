@@ -10,9 +10,12 @@ import {
   look,
   nameOf,
   plan,
+  recall,
+  recalled,
   refusal,
   step,
   WRITE_BACK,
+  writeDown,
   type Command,
 } from '../work.ts';
 import type { Scenario } from './scenario.ts';
@@ -40,7 +43,7 @@ export const restart: Scenario = {
     if ('reply' in service) return service.reply;
     const { unit, target } = service;
     const looked = look(job, [...diskCommands(job), stateCommand(unit, target)], {
-      also: [goal(`${unit} runs on ${nameOf(target)}`)],
+      also: [goal(`${unit} runs on ${nameOf(target)}`), ...recall(job, noteTitle(unit, target))],
     });
     if ('reply' in looked) return looked.reply;
     const state = looked.got.at(-1);
@@ -124,14 +127,29 @@ function mend(job: Job, { unit, target, word, state, disks }: Found): Reply {
   const closing = step(job, 3, end, `${unit} is ${now}`);
   if (closing.length > 0) return make(...closing);
   return completeNoting(
-    [fact(target, `${unit}_state`, `${now} after a restart; it was ${word}`)],
+    [
+      fact(target, `${unit}_state`, `${now} after a restart; it was ${word}`),
+      ...(cause === undefined
+        ? []
+        : writeDown(job, {
+            title: noteTitle(unit, target),
+            content: `It was ${word}. Its journal said: ${cause}\n\n\`systemctl restart ${unit}\` left it ${now}.`,
+            about: [target],
+          })),
+    ],
     now === 'active' ? 'success' : 'failure',
     now === 'active'
       ? `${unit} on ${nameOf(target)} is active again; it was ${word}.`
       : `${unit} on ${nameOf(target)} is ${now} after the restart.`,
     cause === undefined ? undefined : `Its journal says why: ${cause}`,
+    recalled(job),
     ...diskReport(disks),
   );
+}
+
+/** What a note about it is called, so that it is found and kept up to date. */
+function noteTitle(unit: string, target: string): string {
+  return `Why ${unit} on ${nameOf(target)} was down`;
 }
 
 /** The service and its machine: as named, else as the graph knows them. */
