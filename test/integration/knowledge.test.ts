@@ -30,6 +30,7 @@ beforeAll(async () => {
   api = await startApi(
     {
       database: bench.database,
+      feed: bench.feed,
       operators: new Operators([ann, bob, eve]),
       languages: ['en'],
       mask: createMasker().mask,
@@ -82,8 +83,10 @@ const search = (query: string, more: Record<string, unknown> = {}): Call => [
   'search_knowledge',
   { query, ...more },
 ];
+const notesOf = (told: Record<string, unknown> | undefined) =>
+  (told?.['notes'] ?? []) as Array<{ title: string; content: string }>;
 const titles = (told: Record<string, unknown> | undefined): string[] =>
-  (told?.['notes'] as Array<{ title: string }>).map(({ title }) => title);
+  notesOf(told).map(({ title }) => title);
 
 async function ask(
   path: string,
@@ -201,8 +204,7 @@ describe('K6, K7: knowledge', () => {
     expect(titles(told[5])).toEqual(['Reverse proxy times out']);
     expect(titles(told[6])).toEqual(['Disk of nas-1 was full']);
     expect(told[7]).toEqual({ count: 0, notes: [] });
-    const [named] = told[8]?.['notes'] as Array<{ content: string }>;
-    expect(named?.content).toContain('idle');
+    expect(notesOf(told[8])[0]?.content).toContain('idle');
   });
 
   it('X9, L10: masks secrets, and takes any text as data: quotes, operators and tags ask and say nothing', async () => {
