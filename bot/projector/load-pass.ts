@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Reader } from '../../core/db/database.ts';
-import type { Pass } from '../../core/db/rows.ts';
+import type { Pass, ToolCall } from '../../core/db/rows.ts';
+import { isRowId } from '../../core/ids.ts';
 import type { CallState, ProgressState } from '../cards/state.ts';
 
 const argumentsShape = z.record(z.string(), z.unknown()).catch({});
@@ -16,6 +17,15 @@ export async function progressState(db: Reader, pass: Pass): Promise<ProgressSta
   };
 }
 
+const lookUpShape = z.looseObject({ execution_id: z.string() });
+
+/** The execution that a call started, or that a look-up names: its id or its short id. */
+function executionOf(call: Pick<ToolCall, 'name' | 'arguments' | 'executionId'>): string | null {
+  if (call.executionId !== null || call.name !== 'get_execution_status') return call.executionId;
+  const named = lookUpShape.safeParse(call.arguments).data?.execution_id.trim() ?? null;
+  return named === null || isRowId(named) ? named : named.toLowerCase();
+}
+
 /** Tool calls of a pass or of a task, in order. */
 export async function callStates(
   db: Reader,
@@ -26,17 +36,26 @@ export async function callStates(
     orderBy: { seq: 'asc' },
     omit: { result: true },
   });
-  const lookedAt = calls.map((call) => call.executionId).filter((id) => id !== null);
+  const keys = new Map(calls.map((call) => [call.id, executionOf(call)]));
+  const lookedAt = [...new Set([...keys.values()].filter((key) => key !== null))];
   const executions =
     lookedAt.length === 0
       ? []
       : await db.execution.findMany({
-          where: { id: { in: lookedAt } },
+          where: {
+            sessionId: { in: [...new Set(calls.map((call) => call.sessionId))] },
+            OR: [{ id: { in: lookedAt.filter(isRowId) } }, { shortId: { in: lookedAt } }],
+          },
           select: { id: true, shortId: true, purpose: true, status: true, targetSlug: true },
         });
-  const byId = new Map(executions.map((execution) => [execution.id, execution]));
+  const byKey = new Map(
+    executions.flatMap((execution) => [
+      [execution.id, execution],
+      [execution.shortId, execution],
+    ]),
+  );
   return calls.map((call) => {
-    const execution = call.executionId === null ? undefined : byId.get(call.executionId);
+    const execution = byKey.get(keys.get(call.id) ?? '');
     return {
       name: call.name,
       arguments: argumentsShape.parse(call.arguments),

@@ -178,6 +178,20 @@ describe('C2, C13: a pass', () => {
     expect(card.edits).toBe(1);
   });
 
+  it('a look-up shows how its command stands, and look-ups of one command share a line', async () => {
+    const one = await task();
+    const { executionId } = await request(one, 'systemctl restart nginx', 'Restart nginx');
+    const { shortId } = await world.database.read.execution.findUniqueOrThrow({
+      where: { id: executionId },
+    });
+    await call(one, 'get_execution_status', { execution_id: shortId.toUpperCase() }, 'done');
+    await call(one, 'get_execution_status', { execution_id: executionId }, 'done');
+    const card = world.card(cardKey.progress(one.passId));
+    expect(card.body).toMatch(
+      new RegExp(`^• .* Restart nginx on host:web-1 \\(${shortId}\\) · looked 2 times$`, 'm'),
+    );
+  });
+
   it('points to the card of a command whose call has ended and which waits', async () => {
     const one = await task();
     const { executionId } = await request(one, 'systemctl restart nginx', 'Restart nginx');
