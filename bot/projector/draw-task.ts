@@ -85,6 +85,7 @@ export async function drawTurnRoot(context: DrawContext, turnId: string): Promis
 }
 
 function originKind(kind: string): 'lobby' | 'direct' | 'api' | 'schedule' | 'other' {
+  if (kind === 'mcp') return 'api';
   return kind === 'lobby' || kind === 'direct' || kind === 'api' || kind === 'schedule'
     ? kind
     : 'other';

@@ -77,9 +77,18 @@ export async function addNote(
   return messageId;
 }
 
-/** Whether an operator stopped the turn's newest pass, and this would set it going without a word of theirs. */
+/**
+ * Whether an operator stopped the turn's newest pass, and this would set it going without a word of theirs; or a client of the
+ * API drives the turn, which reads by itself what came of its calls (H6).
+ */
 async function isQuiet(unit: Unit, turnId: TurnId, wake: PassCause): Promise<boolean> {
-  if (wake !== 'continuation' && wake !== 'nudge') return false;
+  if (wake !== 'continuation' && wake !== 'nudge' && wake !== 'decision') return false;
+  const turn = await unit.db.turn.findUniqueOrThrow({
+    where: { id: turnId },
+    select: { cause: true },
+  });
+  if (turn.cause === 'mcp') return true;
+  if (wake === 'decision') return false;
   const newest = await unit.db.pass.findFirst({
     where: { turnId },
     orderBy: { seq: 'desc' },

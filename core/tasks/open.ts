@@ -14,9 +14,11 @@ import { openTurn } from './turns.ts';
 
 /** Where a task came from: the message that asked for it, so that the link can be put there. */
 export interface TaskOrigin {
-  kind: 'lobby' | 'direct' | 'api' | 'schedule';
+  kind: 'lobby' | 'direct' | 'api' | 'mcp' | 'schedule';
   roomId?: string | undefined;
   eventId?: MatrixEventId | undefined;
+  /** The id of the API token whose client works here by itself (H6). */
+  token?: string | undefined;
 }
 
 /** A task that was just opened. */
@@ -39,26 +41,7 @@ export async function openTask(
     attachments?: readonly NewAttachment[] | undefined;
   },
 ): Promise<OpenedTask> {
-  const sessionId = newId<SessionId>();
-  const shortId = await freeShortId(unit);
-  const entityId = await taskEntity(unit, shortId);
-  await unit.db.session.create({
-    data: {
-      id: sessionId,
-      shortId,
-      entityId,
-      createdBy: args.by,
-      origin: { ...args.origin },
-    },
-  });
-  unit.emit({ type: 'session.created', sessionId, refId: sessionId });
-  unit.audit({
-    actor: args.by,
-    action: 'task.opened',
-    sessionId,
-    subject: `task:${shortId}`,
-    data: { via: args.origin.kind },
-  });
+  const sessionId = await openSession(unit, args);
   const turnId = await openTurn(unit, {
     sessionId,
     cause:
@@ -73,6 +56,35 @@ export async function openTask(
     attachments: args.attachments,
   });
   return { sessionId, turnId, messageId };
+}
+
+/** The session row of a task with its entity, without a turn. */
+export async function openSession(
+  unit: Unit,
+  args: { by: string; origin: TaskOrigin; title?: string | undefined },
+): Promise<SessionId> {
+  const sessionId = newId<SessionId>();
+  const shortId = await freeShortId(unit);
+  const entityId = await taskEntity(unit, shortId);
+  await unit.db.session.create({
+    data: {
+      id: sessionId,
+      shortId,
+      entityId,
+      title: args.title ?? null,
+      createdBy: args.by,
+      origin: { ...args.origin },
+    },
+  });
+  unit.emit({ type: 'session.created', sessionId, refId: sessionId });
+  unit.audit({
+    actor: args.by,
+    action: 'task.opened',
+    sessionId,
+    subject: `task:${shortId}`,
+    data: { via: args.origin.kind },
+  });
+  return sessionId;
 }
 
 async function freeShortId(unit: Unit): Promise<string> {

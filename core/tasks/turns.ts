@@ -2,9 +2,16 @@ import type { Unit } from '../db/database.ts';
 import { newId, type MatrixEventId, type PassId, type SessionId, type TurnId } from '../ids.ts';
 
 /** Why there is a turn. */
-export type TurnCause = 'operator' | 'schedule' | 'api' | 'sweep';
+export type TurnCause = 'operator' | 'schedule' | 'api' | 'mcp' | 'sweep';
 /** Why there is a pass. */
-export type PassCause = 'message' | 'continuation' | 'answer' | 'decision' | 'resume' | 'nudge';
+export type PassCause =
+  | 'message'
+  | 'continuation'
+  | 'answer'
+  | 'decision'
+  | 'resume'
+  | 'nudge'
+  | 'mcp';
 
 /** Opens a turn: a thread in the task's room, rooted at `rootEvent` when that is known already (T3). */
 export async function openTurn(

@@ -5,6 +5,7 @@ import { executionRoutes } from './executions.ts';
 import { fleetRoutes } from './fleet.ts';
 import { healthRoutes } from './health.ts';
 import { knowledgeRoutes } from './knowledge.ts';
+import { mcpRoute } from './mcp.ts';
 import { metricsRoute } from './metrics.ts';
 import { openApiRoute } from './openapi.ts';
 import { questionRoutes } from './questions.ts';
@@ -35,5 +36,6 @@ export const ROUTES: readonly Route[] = [
   ...auditRoutes,
   ...settingsRoutes,
   metricsRoute,
+  mcpRoute,
   openApiRoute(() => [...openRoutes, ...ROUTES]),
 ];
