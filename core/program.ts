@@ -21,7 +21,8 @@ import { createRemoteRunner } from './executions/remote/runner.ts';
 import { installationId } from './installation.ts';
 import { setLimits } from './limits.ts';
 import { log } from './log.ts';
-import { watchRules } from './policy/rule-store.ts';
+import { tellIdleRules } from './policy/idle-rules.ts';
+import { currentRules, watchRules } from './policy/rule-store.ts';
 import { VERSION } from './version.ts';
 
 /** The parts of the program that can be spread over machines (design 2). */
@@ -72,7 +73,12 @@ export async function startProgram(
       ontology: config.files.ontology,
       onFault: (error) => (toLobby ? raiseError(database, error) : undefined),
       onRight: () =>
-        toLobby ? tellLobby(database, (unit) => settleTrouble(unit, POLICY)) : undefined,
+        toLobby
+          ? tellLobby(database, async (unit) => {
+              await settleTrouble(unit, POLICY);
+              await tellIdleRules(unit, currentRules());
+            })
+          : undefined,
     });
     stack.defer(() => rules.stop());
     const mask = createMasker(secretsOf(config)).mask;

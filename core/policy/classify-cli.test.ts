@@ -68,6 +68,22 @@ describe('P5: nomos classify', () => {
     ]);
   });
 
+  test('bytes that are no valid UTF-8 never make a read, and are told in words', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from('{"command":"cat /srv/'),
+      Buffer.from([0xff, 0xfe]),
+      Buffer.from('"}\n'),
+    ]);
+    const { code, out } = await run(['--jsonl'], [bytes]);
+    expect(code).toBe(0);
+    expect(answers(out)).toMatchObject([
+      {
+        risk: 'config_mutation',
+        reasons: [expect.stringContaining('the bytes were no valid UTF-8')],
+      },
+    ]);
+  });
+
   test('a bad line is told with its number, and the others are answered', async () => {
     const lines = [
       '{"command":"ls"}',

@@ -60,6 +60,7 @@ describe('P2: bad input gets a clear answer', () => {
     ['  \n', 'an empty command'],
     ['ls\0-l', 'NUL'],
     ['ls \ud800', 'surrogate'],
+    ['cat /srv/f\ufffd', 'no valid UTF-8'],
     ['ls \u200b', 'invisible'],
     ['ls \u202e/', 'invisible'],
     ['ls\r', 'invisible or control'],

@@ -69,6 +69,8 @@ function examine(command: string): { findings: Finding[]; session: Session } {
 function unreadable(command: string): string | undefined {
   if (command.trim() === '') return 'an empty command';
   if (command.includes('\0')) return 'holds a NUL character, which no command can';
+  if (command.includes('\ufffd'))
+    return 'holds a character that could not be read (U+FFFD): the bytes were no valid UTF-8';
   if (!command.isWellFormed()) return 'holds half a character (a lone surrogate): not valid text';
   const hidden =
     /[\u0001-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u00a0\u1680]|[\u{e0000}-\u{e0fff}]/u.exec(

@@ -51,16 +51,27 @@ const shape = z.strictObject({
 /** One rule, as read. Rules only ever raise: there is no field that could let more through. */
 export type Rule = z.output<typeof rule>;
 
+/** Something that a rule is about by its name, and where that stands. */
+export interface NamedInRule {
+  rule: string;
+  what: 'target' | 'type' | 'tag';
+  name: string;
+  /** Counted from 1. */
+  line: number;
+}
+
 /** The rules that an owner may change (P6). */
 export interface Rules {
   file: string;
   rules: readonly Rule[];
+  /** What the rules are about, in the file's order. */
+  named: readonly NamedInRule[];
   /** `strict`: in encrypted rooms only encrypted messages from the operators' own verified devices decide (A20). */
   decisions: 'any' | 'strict';
 }
 
 /** No rules at all: what the classifier says stands. */
-export const NO_RULES: Rules = { file: '', rules: [], decisions: 'any' };
+export const NO_RULES: Rules = { file: '', rules: [], named: [], decisions: 'any' };
 
 /**
  * Reads the rules from a YAML file (`seeds/policy.yaml` describes the format). Throws `YamlFileError` with every problem:
@@ -99,8 +110,18 @@ function rulesFrom(source: YamlSource, ontology: Ontology): Rules {
     }
   });
   source.throwIfWrong();
-  return { file: source.file, rules, decisions };
+  return { file: source.file, rules, named: rules.flatMap(namedIn(source)), decisions };
 }
+
+const namedIn =
+  (source: YamlSource) =>
+  ({ name: rule, match: given }: Rule, index: number): NamedInRule[] =>
+    (['target', 'type', 'tag'] as const).flatMap((what) =>
+      (given[what] ?? []).map((name, at) => ({
+        ...{ rule, what, name },
+        line: source.lineOf(['rules', index, 'match', what, at]),
+      })),
+    );
 
 function demandsSomething(given: Rule): boolean {
   return (

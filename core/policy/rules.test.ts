@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadOntology } from '../graph/ontology-file.ts';
 import { YamlFileError } from '../yaml-source.ts';
+import { idleWords, nameable, namesNothing } from './idle-rules.ts';
 import { applyRules, isWithin, type RuleSubject } from './rules.ts';
 import { loadRules, parseRules } from './rules-file.ts';
 
@@ -139,6 +140,31 @@ rules:
     expect.stringMatching(/^policy\.yaml:3:.*unknown entity type "lcx"; known: .*lxc/),
     expect.stringMatching(/^policy\.yaml:4:.*"a" stands here twice/),
     expect.stringMatching(/^policy\.yaml:5:.*"b" demands nothing/),
+  ]);
+});
+
+test('P6: what a rule names and nothing is called is told with its line; what there is, is not', () => {
+  const rules = parseRules(
+    `version: 1
+rules:
+  - name: a
+    match:
+      target: [host:db-1, db-1]
+      type: lxc
+  - { name: b, match: { tag: production }, never_auto_act: true }
+  - { name: c, match: { risk: destructive }, never_auto_act: true }
+`.replace('      type: lxc', '      type: lxc\n    never_auto_act: true'),
+    'policy.yaml',
+    ontology,
+  );
+  const fleet = nameable([
+    { slug: 'host:db-1', type: 'host', attributes: { tags: ['staging'] } },
+    { slug: 'host:db-2', type: 'host', attributes: {} },
+  ]);
+  expect(namesNothing(rules, fleet).map((one) => `${one.line}: ${idleWords(one)}`)).toEqual([
+    '5: rule "a" is about the target "db-1", but there is no such entity',
+    '6: rule "a" is about the type "lxc", but no entity is of that type',
+    '8: rule "b" is about the tag "production", but no entity has that tag',
   ]);
 });
 

@@ -20,6 +20,7 @@ import { loadOntology } from '../../core/graph/ontology-file.ts';
 import type { MatrixEventId, RoomId } from '../../core/ids.ts';
 import { Operators } from '../../core/operators.ts';
 import { NO_RULES, parseRules } from '../../core/policy/rules-file.ts';
+import { tellIdleRules } from '../../core/policy/idle-rules.ts';
 import { setRules } from '../../core/policy/rule-store.ts';
 import { benchOn } from '../support/agent-bench.ts';
 import { ANN, BOB, EVE, type BotWorld } from '../support/bot-world.ts';
@@ -474,6 +475,29 @@ describe('bad input gets a clear answer, and nothing runs', () => {
       expect((await held.execution()).status).toBe('expired');
     },
   );
+
+  it('P6: a rule about what there is not is told in the lobby with its line, once, until it is mended', async () => {
+    const tell = async (names: string): Promise<void> => {
+      const text = `version: 1\nrules:\n  - name: slip\n    match: ${names}\n    never_auto_act: true\n`;
+      await world.write((unit) => tellIdleRules(unit, parseRules(text, 'policy.yaml', ontology)));
+      await world.settle();
+    };
+    const cards = (): string[] =>
+      world.shown.map(({ body }) => body).filter((body) => body.includes('protect nothing'));
+    await tell('{ target: [host:web-1], type: host }');
+    expect(cards()).toEqual([]);
+    await tell('{ target: [web-99], type: host, tag: [nowhere] }');
+    await tell('{ target: [web-99], type: host, tag: [nowhere] }');
+    expect(cards()).toHaveLength(1);
+    expect(cards()[0]).toContain(
+      'policy.yaml:4: rule "slip" is about the target "web-99", but there is no such entity.',
+    );
+    expect(cards()[0]).toContain('is about the tag "nowhere", but no entity has that tag.');
+    expect(cards()[0]).toContain('The rules stay in force');
+    await tell('{ target: [host:web-1] }');
+    expect(cards()).toHaveLength(1);
+    expect(cards()[0]).toMatch(/^☑️.*\nDealt with/m);
+  });
 
   it('a policy with an unknown key', () => {
     expect(() =>

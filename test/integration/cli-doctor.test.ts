@@ -216,7 +216,7 @@ describe('nomos doctor', () => {
     expect(ok).toBe(false);
   });
 
-  it('P6: a rule about a target that the inventory does not have is a warning, for it protects nothing', async () => {
+  it('P6: a rule about what the inventory does not have is a warning with its line, for it protects nothing', async () => {
     const { ok, of } = await examined({
       NOMOS_POLICY: file(
         'policy.yaml',
@@ -224,9 +224,9 @@ describe('nomos doctor', () => {
       ),
     });
     expect(of('policy').state).toBe('ok');
-    expect(of('policy target')).toMatchObject({
+    expect(of('policy rule')).toMatchObject({
       state: 'warning',
-      detail: 'rule "slip" is about "web-9", which the inventory does not have',
+      detail: 'line 3: rule "slip" is about the target "web-9", but there is no such entity',
       mend: expect.stringContaining('such as host:db-1'),
     });
     expect(ok).toBe(true);

@@ -88,7 +88,7 @@ export const en: WordList = {
     | may i | may we | may | have you | have i | have we | has | had | wdym | huh | hm what | are you sure | u sure | you sure | r u sure
   `),
   filler: phrases(`
-    please | pls | plz | plss | pleas | plaese | pleae | kindly | hey | hi | hello | yo | good morning | good evening | nomos | bot | robot | mate | man | buddy | bud | bro | dude | sir | boss | friend | pal | chief | captain | chef | my friend | sorry
+    finally | please | pls | plz | plss | pleas | plaese | pleae | kindly | hey | hi | hello | yo | good morning | good evening | nomos | bot | robot | mate | man | buddy | bud | bro | dude | sir | boss | friend | pal | chief | captain | chef | my friend | sorry
     | well | indeed | so | oh | ah | uh | um | hm | hmm | mm | now | right now | right away | straight away | immediately | asap | at once | then | let's | lets | anyway | anyways | regardless | all set
     | i'm sure | im sure | i am sure | quite sure | i'm ready | im ready | i am ready | we're ready | ready | when ready | when you're ready | whenever you're ready | whenever you are ready | whenever ready | as planned | as proposed | as discussed | as described | as you said | as suggested | as shown
     | actually | actually yes | i trust you | trust you | at will | with it | with that | with this | with them

@@ -35,7 +35,7 @@ export const fr: WordList = {
     "quoi | que | qu' | qu'est | est-ce | est ce | pourquoi | comment | quand | où | qui | quel | quelle | quels | quelles | dois-je | dois je | faut-il | peux-tu | peux tu | peut-on | pouvez-vous | puis-je | as-tu | es-tu | combien | c'est quoi | tu peux | tu es sûr",
   ),
   filler: phrases(`
-    s'il te plaît | s'il te plait | s'il vous plaît | s'il vous plait | stp | svp | salut | bonjour | bonsoir | coucou | alors | donc | maintenant | tout de suite | immédiatement | vite | puis | là | ah | oh | euh | hum | bon alors | allez | chef | mon ami | comme prévu | comme proposé | je suis sûr | je suis sûre | voilà | sans souci | ok
+    s'il te plaît | s'il te plait | pour moi | s'il vous plaît | s'il vous plait | stp | svp | salut | bonjour | bonsoir | coucou | alors | donc | maintenant | tout de suite | immédiatement | vite | puis | là | ah | oh | euh | hum | bon alors | allez | chef | mon ami | comme prévu | comme proposé | je suis sûr | je suis sûre | voilà | sans souci | ok
   `),
   permit: phrases('vous pouvez'),
   notDenials: phrases(

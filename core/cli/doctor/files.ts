@@ -4,8 +4,8 @@ import type { Config } from '../../config/config.ts';
 import { loadInventory, type Inventory } from '../../graph/inventory-file.ts';
 import { loadOntology, type Ontology } from '../../graph/ontology-file.ts';
 import { loadRunbook, runbookFiles } from '../../knowledge/runbook-file.ts';
+import { idleWords, nameable, namesNothing } from '../../policy/idle-rules.ts';
 import { loadRules, type Rules } from '../../policy/rules-file.ts';
-import { quote } from '../../yaml-source.ts';
 import { failed, failure, ok, skipped, warning, type Finding } from './finding.ts';
 
 /** What the files say, and what is wrong with them; `fleet` is undefined when it cannot be read. */
@@ -65,19 +65,15 @@ function attempt<T>(
   }
 }
 
-/** A rule about a target that nobody has is a rule for nothing, most likely by a slip of the pen. */
-function rulesForNothing({ rules }: Rules, { entities }: Inventory): Finding[] {
-  const slugs = new Set(entities.map(({ slug }) => slug));
-  return rules.flatMap(({ name, match }) => {
-    const unknown = (match.target ?? []).filter((target) => !slugs.has(target));
-    return unknown.map((target) =>
-      warning(
-        'policy target',
-        `rule ${quote(name)} is about ${quote(target)}, which the inventory does not have`,
-        'Write the slug as the inventory has it, such as host:db-1; until then the rule protects nothing.',
-      ),
-    );
-  });
+/** A rule about what nobody has is a rule for nothing. */
+function rulesForNothing(rules: Rules, { entities }: Inventory): Finding[] {
+  return namesNothing(rules, nameable(entities)).map((idle) =>
+    warning(
+      'policy rule',
+      `line ${idle.line}: ${idleWords(idle)}`,
+      'Write names as the inventory has them, such as host:db-1; until then the rule protects nothing.',
+    ),
+  );
 }
 
 /** Each runbook by itself, so that a fault in one does not hide those of the others. */
