@@ -190,6 +190,13 @@ describe('K10, L3: values', () => {
     });
   });
 
+  it.each(['(a+)+', '(a|a)*', 'a*a*a*a*', '(?:[a-z]{1,9}){2,}', '(x'])(
+    'R12: a pattern that is none, or could be tried for ever, is refused: %s',
+    (pattern) => {
+      expect(() => parameter({ type: 'word', pattern })).toThrow(/pattern/);
+    },
+  );
+
   it('all that is wrong is told at once, with what is allowed', () => {
     const runbook = parseRunbook(GOOD, 'x.yaml', 'x');
     expect(() => readParameters(runbook, { days: 0, owner: 'ann' })).toThrow(

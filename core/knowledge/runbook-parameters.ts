@@ -13,6 +13,10 @@ const regular = z
   .string()
   .max(200)
   .refine((given) => compiled(given) !== undefined, 'no regular expression')
+  .refine(
+    endsSoon,
+    'at most three of * + {…}, and none of them behind a group: others can take for ever',
+  )
   .optional();
 
 /** What a runbook may ask for. Only `text` may hold what means something to a shell. */
@@ -32,7 +36,7 @@ export const parameterShape = z.discriminatedUnion(
       type: z.literal('text'),
       ...common,
       pattern: regular,
-      max_length: z.int().min(1).max(1000).default(200),
+      max_length: z.int().min(1).max(300).default(200),
     }),
     /** An absolute path. */
     z.strictObject({ type: z.literal('path'), ...common }),
@@ -195,4 +199,11 @@ function compiled(pattern: string): RegExp | undefined {
     // The schema that reads it says so.
     return undefined;
   }
+}
+
+/** Whether a pattern is tried in a time that a text of 300 characters cannot make long. */
+function endsSoon(pattern: string): boolean {
+  // What stands in a class or behind a backslash repeats nothing.
+  const bare = pattern.replace(/\\[^]|\[(?:\\[^]|[^\]\\])*\]/g, 'x');
+  return (bare.match(/[*+{]/g) ?? []).length <= 3 && !/\)[*+{]/.test(bare);
 }

@@ -6,6 +6,8 @@ import { asId, newId, type SessionId, type TurnId, type UserId } from '../../cor
 import { upsertKnowledge } from '../../core/knowledge/upsert.ts';
 import { completeTask } from '../../core/tasks/complete.ts';
 import { openTask } from '../../core/tasks/open.ts';
+import { NO_RULES } from '../../core/policy/rules-file.ts';
+import { setRules } from '../../core/policy/rule-store.ts';
 import { ANN, BotWorld, EVE, LOBBY } from '../support/bot-world.ts';
 import { allowedTags } from '../../bot/cards/test-html.ts';
 
@@ -117,7 +119,11 @@ describe('K11: a runbook that was learned', () => {
   const COMMANDS = ['systemctl stop cache', "rm -f '/var/lib/cache/<i>' && systemctl start cache"];
 
   /** A task that ran these changes to their end and succeeded. */
-  async function succeed(commands: readonly string[], target = 'host:web-1'): Promise<void> {
+  async function succeed(
+    commands: readonly string[],
+    target = 'host:web-1',
+    shown = true,
+  ): Promise<void> {
     const { sessionId } = await task();
     const entity = await world.database.read.entity.findUniqueOrThrow({ where: { slug: target } });
     for (const [at, command] of commands.entries()) {
@@ -144,7 +150,7 @@ describe('K11: a runbook that was learned', () => {
     await world.write((unit) =>
       completeTask(unit, { sessionId, outcome: 'success', summary: 'x', by: 'agent' }),
     );
-    await world.settle();
+    if (shown) await world.settle();
   }
   const offers = () =>
     world.database.read.runbook.findMany({
@@ -180,15 +186,40 @@ describe('K11: a runbook that was learned', () => {
     expect((await offers())[0]?.status).toBe('active');
   });
 
+  it('A20: where decisions are strict, a tap in an encrypted lobby keeps nothing, and neither do words in clear', async () => {
+    const commands = ['touch /srv/strict-a', 'touch /srv/strict-b'];
+    for (let round = 0; round < 3; round++) await succeed(commands, 'host:web-1', round === 2);
+    const row = (await offers()).at(-1);
+    setRules({ ...NO_RULES, decisions: 'strict' });
+    await world.database.read.matrixRoom.update({
+      where: { roomId: LOBBY },
+      data: { encrypted: true },
+    });
+    try {
+      await world.tap(LOBBY, world.card(cardKey.runbook(row?.id ?? '')).eventId, '✅');
+      expect(world.lastAnswer().body).toContain(`Write: !runbooks approve ${row?.slug}`);
+      expect(await said(`!runbooks approve ${row?.slug}`)).toMatch(/not encrypted/);
+      expect((await offers()).at(-1)?.status).toBe('offered');
+      const sealed = { late: false, crossSigned: true, relation: true, identityChanged: false };
+      expect(await said(`!runbooks approve ${row?.slug}`, { sealed })).toMatch(/^📘 Kept/);
+    } finally {
+      setRules(NO_RULES);
+      await world.database.read.matrixRoom.update({
+        where: { roomId: LOBBY },
+        data: { encrypted: false },
+      });
+    }
+  });
+
   it('can be dropped by command, and is not offered again', async () => {
     const commands = ['touch /srv/a', 'touch /srv/b'];
-    for (let round = 0; round < 3; round++) await succeed(commands);
+    for (let round = 0; round < 3; round++) await succeed(commands, 'host:web-1', round === 2);
     const row = (await offers()).at(-1);
     expect(await said('!runbooks')).toContain(`1 offered, waiting for your word\n• ${row?.slug}`);
     expect(await said(`!runbooks deny ${row?.slug}`, { by: EVE })).toMatch(/viewer/);
     expect(await said(`!runbooks deny ${row?.slug}`)).toBe(`🚫 Dropped: ${row?.slug}`);
     await succeed(commands);
-    expect((await offers()).map(({ status }) => status)).toEqual(['active', 'refused']);
+    expect((await offers()).map(({ status }) => status)).toEqual(['active', 'active', 'refused']);
   });
 
   it.each([
@@ -205,7 +236,7 @@ describe('K11: a runbook that was learned', () => {
     ['too much for a card', ['touch /srv/x', `echo '${'&'.repeat(2_000)}' > /srv/x`]],
   ])('is not made of %s', async (_what, commands) => {
     const before = (await offers()).length;
-    for (let round = 0; round < 3; round++) await succeed(commands);
+    for (let round = 0; round < 3; round++) await succeed(commands, 'host:web-1', false);
     expect(await offers()).toHaveLength(before);
   });
 });

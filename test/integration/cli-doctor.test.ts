@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
@@ -213,6 +213,30 @@ describe('nomos doctor', () => {
     });
     expect(of('hosts').state).toBe('skipped');
     expect(of('ontology').state).toBe('ok');
+    expect(ok).toBe(false);
+  });
+
+  it('K10: each runbook with a fault is told with its line', async () => {
+    const book = readFileSync('seeds/runbooks/restart-service.yaml', 'utf8');
+    const folder = path.join(dir, 'books');
+    mkdirSync(folder);
+    for (const [name, text] of [
+      ['good.yaml', book],
+      ['quotes.yaml', book.replace('restart {{unit}}\n', 'restart "{{unit}}"\n')],
+      ['old.yaml', book.replace('version: 1', 'version: 0')],
+    ] as const) {
+      file(`books/${name}`, text);
+    }
+    file('books/notes.txt', 'no runbook');
+    const { ok, of, findings } = await examined({ NOMOS_RUNBOOKS: folder });
+    expect(of('runbooks')).toMatchObject({ state: 'ok', detail: `${folder}: 3 files` });
+    const bad = findings.filter(({ name }) => name === 'runbook');
+    expect(bad.map(({ detail }) => detail)).toEqual([
+      expect.stringMatching(/old\.yaml:1:10: version: this version of Nomos reads version 1/),
+      expect.stringMatching(
+        /quotes\.yaml:\d+:\d+: run of step 2: \{\{unit\}\} must stand by itself/,
+      ),
+    ]);
     expect(ok).toBe(false);
   });
 
