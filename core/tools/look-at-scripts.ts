@@ -106,7 +106,7 @@ async function look(
       throw error;
     });
   if (id === undefined) return 'reads wait at the moment';
-  await faultPoint('agent.script_look_requested');
+  await faultPoint('agent.preview_requested');
   const { execution } = await awaitExecution(context, id, { timeoutMs: 2 * LOOK_MS, signal });
   if (!isFinal(execution.status)) {
     await context.write((unit) => requestCancel(unit, { executionId: id, by: 'system' }));
