@@ -118,7 +118,7 @@ async function oneAfterAnother(
         if (report.wrong.length > 0) break;
       }
     } finally {
-      tally.world(world, operator);
+      await tally.world(world, operator);
       await operator
         .stop()
         .catch((error: unknown) => run.say(`the operator broke off: ${String(error)}`));
@@ -167,7 +167,9 @@ class Tally {
       this.#run.say(`--- ${one.name}\n${(one.history + one.log).slice(-12_000)}`);
   }
 
-  world(world: FaultWorld, operator: OperatorAtWork): void {
+  async world(world: FaultWorld, operator: OperatorAtWork): Promise<void> {
+    for (const { what, times } of await world.steady(() => cameToPass(world)))
+      this.#add(`came to pass: ${what}`, Number(times));
     for (const [point, times] of Object.entries(world.fired)) this.#add(`died at: ${point}`, times);
     for (const [what, times] of Object.entries(operator.counts))
       this.#add(`operator: ${what}`, times);
@@ -184,4 +186,16 @@ class Tally {
   #add(what: string, times: number): void {
     this.#counts.set(what, (this.#counts.get(what) ?? 0) + times);
   }
+}
+
+/** How often what rounds are to come to has come to pass, beside faults. */
+async function cameToPass({
+  database,
+}: FaultWorld): Promise<Array<{ what: string; times: bigint }>> {
+  return database.read.$queryRaw`
+    SELECT action AS what, count(*) AS times FROM audit_log
+    WHERE action IN ('grant.opened', 'grant.reopened', 'task.nudged') GROUP BY action
+    UNION ALL SELECT 'a grant ran out', count(*) FROM events WHERE type = 'error.raised' AND data->>'code' = 'grant_ran_out'
+    UNION ALL SELECT 'closed as idle', count(*) FROM sessions WHERE summary LIKE 'Closed without reaching its goal: nothing happened%'
+    UNION ALL SELECT 'execution ' || status::text, count(*) FROM executions GROUP BY status`;
 }

@@ -1,26 +1,27 @@
 /**
  * R13: many turns in one process, with the heap measured on the way: `npm run soak -- [--turns 10000] [--lanes 12]
- * [--each 50] [--read-every 4]`. Tasks of `--each` turns, `--lanes` of them at a time; each turn answers, every fourth one reads
- * something over SSH first. The jobs role, the model's client and SSH are the real ones; the bot is not part of it. Ends with 1 when the heap grows.
+ * [--each 50] [--read-every 10] [--bot]`. Tasks of `--each` turns, `--lanes` of them at a time; each turn answers, every tenth one
+ * reads something over SSH first. Jobs, the model's client and SSH are the real ones; with `--bot` the whole program, on a
+ * homeserver of its own. Ends with 1 when the heap grows.
  */
 import { parseArgs } from 'node:util';
-import { asId, type MatrixEventId, type SessionId, type TurnId } from '../../../core/ids.ts';
+import type { MatrixEventId, SessionId } from '../../../core/ids.ts';
+import type { SoakTask } from './soak-talks.ts';
 
 // Read when the program's log is loaded.
 process.env['NOMOS_LOG_LEVEL'] ??= 'silent';
 const { EventFeed } = await import('../../../core/events/subscribe.ts');
-const { receiveMessage } = await import('../../../core/tasks/messages.ts');
-const { openTask } = await import('../../../core/tasks/open.ts');
 const { scriptText } = await import('./model.ts');
 const { HurtServices } = await import('./services.ts');
-const { FaultWorld } = await import('./world.ts');
+const { talkByVerbs, talkThroughBot } = await import('./soak-talks.ts');
 
 const { values } = parseArgs({
   options: {
     turns: { type: 'string', default: '10000' },
     lanes: { type: 'string', default: '12' },
     each: { type: 'string', default: '50' },
-    'read-every': { type: 'string', default: '4' },
+    'read-every': { type: 'string', default: '10' },
+    bot: { type: 'boolean', default: false },
   },
 });
 const turns = Number(values.turns);
@@ -29,21 +30,15 @@ const sampleEvery = Math.max(1, Math.floor(turns / 40));
 /** How much the middle of the last quarter's samples may lie above that of the second quarter's. */
 const GROWTH_MIB = 10;
 const MIB = 1024 * 1024;
+/** A machine with other work to do may take minutes for a turn. */
+const PATIENCE_MS = 3_600_000;
 
 const collect = globalThis.gc;
 if (collect === undefined) throw new Error('start it with --expose-gc: npm run soak');
 
 const services = await HurtServices.start({ fast: true });
-const world = await FaultWorld.open({
-  services,
-  name: 'soak',
-  seed: 1,
-  matrix: false,
-  light: true,
-  workers: 1,
-  movesClock: false,
-});
-const { database, operator } = world;
+const talks = await (values.bot ? talkThroughBot : talkByVerbs)(services);
+const { database } = talks;
 const feed = await EventFeed.open(database);
 const samples: Array<{ turns: number; heapMib: number; externalMib: number; rssMib: number }> = [];
 const since = performance.now();
@@ -52,7 +47,7 @@ let done = 0;
 
 await Promise.all(Array.from({ length: Number(values.lanes) }, (_, lane) => work(lane)));
 await feed.close();
-await world.close();
+await talks.close();
 await services.stop();
 
 const middle = (from: number, to: number): number => {
@@ -69,7 +64,7 @@ process.exitCode = flat ? 0 : 1;
 /** One task after another, turn by turn. */
 async function work(lane: number): Promise<void> {
   for (let task = 0; begun < turns; task++) {
-    let open: { sessionId: SessionId; turnId: TurnId } | undefined;
+    let open: SoakTask | undefined;
     for (let turn = 0; turn < each && begun < turns; turn++) {
       begun++;
       const reads = turn % Number(values['read-every']) === 0;
@@ -78,37 +73,33 @@ async function work(lane: number): Promise<void> {
       const text = reads
         ? scriptText({ token, steps: ['read'], goal: false })
         : `This is new work for you, ${token}: nothing.`;
-      const eventId = asId<MatrixEventId>(`$${lane}-${task}-${turn}`);
-      const by = operator.userId;
+      const name = `${lane}-${task}-${turn}`;
       if (open === undefined) {
-        open = await database.write((unit) =>
-          openTask(unit, { by, text, origin: { kind: 'lobby', eventId } }),
-        );
+        open = await talks.open(text, name);
+        await ended(open.sessionId);
       } else {
-        const where = open;
-        await database.write((unit) =>
-          receiveMessage(unit, { ...where, text, sender: by, eventId }),
-        );
+        await ended(open.sessionId, await open.say(text, name));
       }
-      await ended(open.sessionId);
       if (++done % sampleEvery === 0) sample();
     }
   }
 }
 
-/** Waits until the task has nothing to do any more. */
-async function ended(sessionId: SessionId): Promise<void> {
-  const over = await feed.waitFor(
-    (event) => event.type === 'pass.ended' && event.sessionId === sessionId,
-    async () => {
-      const open = await database.read.pass.count({
-        where: { sessionId, state: { in: ['queued', 'running'] } },
-      });
-      return open === 0 ? true : undefined;
-    },
-    // A machine with other work to do may take minutes for a turn.
-    { timeoutMs: 3_600_000 },
-  );
+/** Waits until a task has taken in what was said last, and has nothing to do or to say any more. */
+async function ended(sessionId: SessionId, eventId?: MatrixEventId): Promise<void> {
+  const look = async (): Promise<true | undefined> => {
+    const [row] = await database.read.$queryRaw<Array<{ over: boolean }>>`
+      SELECT NOT EXISTS (SELECT FROM passes WHERE session_id = ${sessionId}::uuid AND state IN ('queued', 'running'))
+        AND NOT EXISTS (SELECT FROM matrix_outbox WHERE lane = ${`session:${sessionId}`} AND state = 'pending')
+        AND (${eventId ?? null}::text IS NULL
+          OR EXISTS (SELECT FROM messages WHERE event_id = ${eventId ?? null} AND taken_in_at IS NOT NULL)) AS over`;
+    return row?.over === true ? true : undefined;
+  };
+  const deadline = performance.now() + PATIENCE_MS;
+  let over: true | undefined;
+  // That something was sent is no event: it is looked for again all the same.
+  while (over === undefined && performance.now() < deadline)
+    over = await feed.waitFor((event) => event.sessionId === sessionId, look, { timeoutMs: 500 });
   if (over === undefined) throw new Error(`a turn of ${sessionId} did not end`);
 }
 

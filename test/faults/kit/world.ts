@@ -2,7 +2,7 @@
  * A whole Nomos that may be hurt: its processes, a PostgreSQL, a Valkey, an sshd and (on request) a homeserver of its own. It
  * lives through many rounds of faults. A keeper starts a process again when it ends, as an init system would.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,10 +21,11 @@ import { Person } from '../../support/matrix.ts';
 import { CabledHost } from '../../support/netns.ts';
 import { TestSshd } from '../../support/sshd.ts';
 import { lineTo, type Link } from './link.ts';
-import { PlanningModel, type StepKind } from './model.ts';
+import { PlanningModel } from './model.ts';
 import { NomosProcess, type Worker } from './process.ts';
 import { Random } from './random.ts';
 import type { HurtServices } from './services.ts';
+import { commandsOn, writeInventory } from './setting.ts';
 import { LightWorker } from './worker.ts';
 
 /** What a world is made of. */
@@ -338,44 +339,6 @@ export class FaultWorld {
       one.start(point);
     }
   }
-}
-
-/** The commands of the workload. Each writes its execution's own id, which is the name of the folder that its wrapper works in. */
-function commandsOn(sshd: TestSshd): (kind: StepKind, token: string, step: number) => string {
-  const write = (which: string, token: string): string =>
-    `printf '%s ${token} %s\\n' "$(basename "$(readlink /proc/$PPID/cwd)")" "$(date +%s%3N)" >> ${path.join(sshd.home, `${which}.log`)}`;
-  return (kind, token, step) => {
-    const name = `${token}-${step}`;
-    const begin = write('starts', name);
-    const end = write('ends', name);
-    switch (kind) {
-      case 'read':
-      case 'reads':
-        return `uname -a; echo ${name}`;
-      case 'slow':
-        return `${begin}; sleep 2.5; ${end}`;
-      case 'endless':
-        return `${begin}; sleep 300; ${end}`;
-      case 'fail':
-        return `${begin}; ${end}; exit 3`;
-      case 'destroy':
-        return `${begin}; rm -rf ${path.join(sshd.home, 'scratch', name)}; ${end}`;
-      default:
-        return `${begin}; ${end}`;
-    }
-  };
-}
-
-function writeInventory(dir: string, sshd: TestSshd): void {
-  const { address, port, user } = sshd.endpoint;
-  const hosts = ['web-1', 'web-2', 'web-3'].map(
-    (name) =>
-      `  - { slug: 'host:${name}', type: host, attributes: { address: ${address}, ssh_port: ${port}, ssh_user: ${user} } }`,
-  );
-  writeFileSync(
-    path.join(dir, 'inventory.yaml'),
-    `version: 1\nentities:\n${hosts.join('\n')}\nrelations: []\n`,
-  );
 }
 
 async function openMatrix(
