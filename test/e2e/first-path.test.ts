@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Person } from '../support/matrix.ts';
 import { NomosWorld } from '../support/nomos-world.ts';
-import type { AskedRequest } from '../support/scripted-model.ts';
+import { about, lastTool, linesIn, run } from '../support/replies.ts';
 
 let world: NomosWorld;
 let ann: Person;
@@ -18,27 +18,14 @@ afterAll(async () => {
 });
 afterEach(() => world.model.verify());
 
-/** The conversation of one task: requests that have these words of the operator in them. */
-const about =
-  (words: string) =>
-  (request: AskedRequest): boolean =>
-    request.messages.some(({ content }) => content?.includes(words));
-
 /** A file on the "host" that a command makes: the proof that it ran, and how often. */
 function mark(name: string): { path: string; runs(): number } {
   const file = path.join(world.sshd.home, name);
   return {
     path: file,
-    runs: () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0),
+    runs: () => linesIn(file),
   };
 }
-
-const run = (command: string, purpose: string, target = 'host:web-1') => ({
-  name: 'run',
-  arguments: { target, command, purpose },
-});
-const lastTool = (request: AskedRequest): string =>
-  request.messages.findLast(({ role }) => role === 'tool')?.content ?? '';
 
 test('T2, T3, C3, C4, C6, A1, A2, X1, X2, J1, L1, T10: asked in the lobby, approved with a tap, run over SSH, woken by its end, verified, told in a digest', async () => {
   const restarted = mark('restarted');

@@ -1,9 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Person, RawEvent } from '../support/matrix.ts';
 import { NomosWorld } from '../support/nomos-world.ts';
-import type { AskedRequest } from '../support/scripted-model.ts';
+import { about, complete, gate, goal, joined, left, linesIn, runs } from '../support/replies.ts';
 
 let world: NomosWorld;
 let ann: Person;
@@ -19,18 +18,6 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-const about = (text: string) => (request: AskedRequest) =>
-  request.messages.some(({ content }) => content?.includes(text) === true);
-const goal = (text: string) => ({ toolCalls: [{ name: 'set_goal', arguments: { goal: text } }] });
-const complete = (summary: string) => ({
-  toolCalls: [{ name: 'complete_task', arguments: { outcome: 'success', summary } }],
-});
-const run = (command: string, purpose: string) => ({
-  toolCalls: [{ name: 'run', arguments: { target: 'host:web-1', command, purpose } }],
-});
-const runs = (file: string): number =>
-  existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
-
 async function asBot(method: string, place: string, body?: object): Promise<unknown> {
   const answer = await fetch(`${world.homeserver.url}/_matrix/client/v3${place}`, {
     method,
@@ -45,19 +32,6 @@ const stateOf = (person: Person, roomId: string, type: string) =>
   person.request('GET', `/rooms/${encodeURIComponent(roomId)}/state/${type}`);
 const setState = (person: Person, roomId: string, type: string, content: Record<string, unknown>) =>
   person.request('PUT', `/rooms/${encodeURIComponent(roomId)}/state/${type}`, content);
-const joined = async (person: Person, roomId: string): Promise<void> => {
-  await person.until(
-    () => person.client.getRoom(roomId)?.getMyMembership() === 'join' || undefined,
-    'the invitation is accepted',
-  );
-};
-const left = async (person: Person, roomId: string): Promise<void> => {
-  await person.request('POST', `/rooms/${encodeURIComponent(roomId)}/leave`, {});
-  await person.until(
-    () => person.client.getRoom(roomId)?.getMyMembership() === 'leave' || undefined,
-    'the room was left',
-  );
-};
 const said =
   (words: RegExp) =>
   (event: RawEvent): boolean =>
@@ -118,7 +92,7 @@ test('A4, T15: a pill of the bot in front of a “yes” changes nothing of it; 
   const file = path.join(world.sshd.home, 'mentioned');
   world.model.lane(
     about('answer with a pill'),
-    run(`echo run >> ${file}`, 'Set the mark'),
+    runs(`echo run >> ${file}`, 'Set the mark'),
     { text: 'I proposed it.' },
     { text: 'That was for Bob.' },
     { text: 'It is set.' },
@@ -143,10 +117,10 @@ test('A4, T15: a pill of the bot in front of a “yes” changes nothing of it; 
     });
   await yes(bob.userId, 'Bob');
   await world.card(ann, roomId, ({ body }) => body.includes('That was for Bob'), 'it is read');
-  expect(runs(file)).toBe(0);
+  expect(linesIn(file)).toBe(0);
   await yes(world.bot.userId, 'The Machine');
   await world.card(ann, roomId, ({ body }) => body.includes('It is set'), 'the agent goes on');
-  expect(runs(file)).toBe(1);
+  expect(linesIn(file)).toBe(1);
 });
 
 test('T2, T12: an operator who left a task’s room and the lobby comes back by !invite, and counts again', async () => {
@@ -181,6 +155,39 @@ test('T2, T12: an operator who left a task’s room and the lobby comes back by 
   // Who is in the room is invited in vain, and nobody is bothered with it.
   await ann.say(roomId, `!invite ${shortId}`);
   await ann.event(roomId, said(/if you are not there/));
+});
+
+test('T2, C14: an operator who left a task’s room is invited again by itself as soon as it needs them, and by going on with it in the lobby', async () => {
+  const file = path.join(world.sshd.home, 'come-back');
+  const held = gate(() => runs(`echo run >> ${file}`, 'Set the mark'));
+  world.model.lane(
+    about('go on without me'),
+    goal('Alone'),
+    held.step,
+    { text: 'I proposed it.' },
+    { text: 'It is set, and you were here.' },
+    { text: 'You came back.' },
+  );
+  const { roomId } = await world.ask(ann, 'go on without me');
+  await held.reached;
+  await left(ann, roomId);
+  held.open();
+  await joined(ann, roomId);
+  const card = await world.waiting(ann, roomId);
+  await ann.react(roomId, card.eventId, '✅');
+  await world.card(ann, roomId, ({ body }) => body.includes('you were here'), 'it goes on');
+  expect(linesIn(file)).toBe(1);
+
+  await left(ann, roomId);
+  const lobby = await world.lobby(ann);
+  const link = await world.card(ann, lobby, ({ body }) => body.includes('Alone'), 'the link');
+  await ann.send(lobby, 'm.room.message', {
+    msgtype: 'm.text',
+    body: 'anything new?',
+    'm.relates_to': { 'm.in_reply_to': { event_id: link.eventId } },
+  });
+  await joined(ann, roomId);
+  await world.card(ann, roomId, ({ body }) => body.includes('You came back'), 'it is answered');
 });
 
 test('C7, T7: a bot whose power level was lowered says so once, and works on as far as it may', async () => {

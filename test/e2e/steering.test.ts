@@ -1,11 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { asId, type SessionId } from '../../core/ids.ts';
 import { deleteTask } from '../../core/tasks/delete.ts';
 import type { Person } from '../support/matrix.ts';
 import { NomosWorld } from '../support/nomos-world.ts';
-import type { AskedRequest } from '../support/scripted-model.ts';
+import { about, gate, goal, linesIn, run, runs, wordsOf } from '../support/replies.ts';
 
 let world: NomosWorld;
 let ann: Person;
@@ -20,32 +19,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
-
-const run = (command: string, purpose: string) => ({
-  name: 'run',
-  arguments: { target: 'host:web-1', command, purpose },
-});
-const goal = (text: string) => ({ toolCalls: [{ name: 'set_goal', arguments: { goal: text } }] });
-const wordsOf = (request: AskedRequest): string =>
-  request.messages.map(({ content }) => content ?? '').join('\n');
-const about = (text: string) => (request: AskedRequest) => wordsOf(request).includes(text);
-const runs = (file: string): number =>
-  existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
-
-/** A step that holds the model until it is let go: the pass is in the middle meanwhile. */
-function gate<T>(reply: (request: AskedRequest) => T) {
-  const reached = Promise.withResolvers<void>();
-  const opened = Promise.withResolvers<void>();
-  return {
-    reached: reached.promise,
-    open: () => opened.resolve(),
-    step: async (request: AskedRequest): Promise<T> => {
-      reached.resolve();
-      await opened.promise;
-      return reply(request);
-    },
-  };
-}
 
 /** The root of the room's first turn, once it is there. */
 const rootOf = async (roomId: string): Promise<string> =>
@@ -97,6 +70,60 @@ test('T5, T13: what comes in the middle of a pass is read before the next model 
   await reacted(roomId, said, '👀');
 });
 
+test('C8, C14: the message is marked read and typing shows while a pass runs; what waits rings by a message of its own, stands on the pinned card, and is brought up once more', async () => {
+  const file = path.join(world.sshd.home, 'reminded');
+  const held = gate(() => runs(`echo run >> ${file}`, 'Set the marker'));
+  world.model.lane(
+    about('look busy for me'),
+    goal('Busy'),
+    held.step,
+    { text: 'I asked for it.' },
+    { text: 'It was left alone.' },
+  );
+  const { roomId, sessionId } = await world.ask(ann, 'look busy for me');
+  await held.reached;
+  const { eventId } = await world.database.read.message.findFirstOrThrow({ where: { sessionId } });
+  const lobby = ann.client.getRoom(await world.lobby(ann));
+  await ann.until(
+    // Not what the client makes of the bot's own messages: the receipt that it sent.
+    () => lobby?.getReadReceiptForUserId(world.bot.userId, true)?.eventId === eventId || undefined,
+    'the message is marked read',
+  );
+  const typing = (): boolean | undefined =>
+    ann.client.getRoom(roomId)?.getMember(world.bot.userId)?.typing;
+  await ann.until(() => typing() === true || undefined, 'typing shows');
+  held.open();
+  const card = await world.waiting(ann, roomId);
+  expect(card.mentions).toEqual([ann.userId]);
+  await world.card(
+    ann,
+    roomId,
+    ({ kind, body }) => kind === 'task' && /Waits for your decision:.*Set the marker/s.test(body),
+    'the pinned card says for what it waits',
+  );
+  await ann.until(() => typing() === false || undefined, 'typing shows no more');
+
+  await world.database.read.$executeRaw`
+    UPDATE approvals SET created_at = clock_timestamp() - interval '55 minutes',
+      expires_at = clock_timestamp() + interval '5 minutes'
+    WHERE session_id = ${sessionId}::uuid`;
+  const reminder = await world.card(ann, roomId, ({ kind }) => kind === 'reminder', 'a reminder');
+  expect(reminder.body).toContain('Still waits for you: 🟠 Set the marker');
+  expect(reminder.html).toContain(encodeURIComponent(card.eventId));
+  expect(reminder.mentions).toEqual([ann.userId]);
+  const rung = (await ann.history(roomId)).filter(
+    ({ type, sender, content }) =>
+      type === 'm.room.message' &&
+      sender === world.bot.userId &&
+      (content['m.mentions'] as { user_ids?: string[] } | undefined)?.user_ids !== undefined,
+  );
+  expect(rung.map(({ event_id }) => event_id)).toEqual([card.eventId, reminder.eventId]);
+  expect(rung.every(({ content }) => !('m.new_content' in content))).toBe(true);
+  await ann.react(roomId, reminder.eventId, '❌');
+  await world.card(ann, roomId, ({ body }) => body.includes('left alone'), 'the denial is read');
+  expect(linesIn(file)).toBe(0);
+});
+
 test('T5: 🛑 on the turn ends its pass in the middle; what was done stays, nothing more is asked of the model, and a message goes on', async () => {
   const file = path.join(world.sshd.home, 'stopped');
   const held = gate(() => ({ toolCalls: [run(`echo run >> ${file}`, 'Never proposed')] }));
@@ -122,7 +149,7 @@ test('T5: 🛑 on the turn ends its pass in the middle; what was done stays, not
   expect(pass.stopRequestedBy).toBe(bob.userId);
   const executions = await world.database.read.execution.findMany({ where: { sessionId } });
   expect(executions).toMatchObject([{ status: 'completed', command: 'cat /etc/hostname' }]);
-  expect(runs(file)).toBe(0);
+  expect(linesIn(file)).toBe(0);
   await world.card(
     ann,
     roomId,
@@ -151,7 +178,7 @@ test('T15, A4: a reply as older clients send it (<mx-reply>, quoted lines) appro
     'm.relates_to': { 'm.in_reply_to': { event_id: card.eventId } },
   });
   await world.card(ann, roomId, ({ body }) => body.includes('It is set'), 'the agent goes on');
-  expect(runs(file)).toBe(1);
+  expect(linesIn(file)).toBe(1);
 });
 
 test('A2: a tap with a skin tone counts, one from another person on a card that was decided changes nothing', async () => {
@@ -172,7 +199,7 @@ test('A2: a tap with a skin tone counts, one from another person on a card that 
       ? true
       : undefined,
   );
-  expect(runs(file)).toBe(1);
+  expect(linesIn(file)).toBe(1);
 });
 
 test('T11: !archive leaves the room after saying so, and takes it out of the Space; the rows stay until it is deleted', async () => {
@@ -258,7 +285,7 @@ test('T1, T3: a task’s room that was upgraded is followed: what waits is shown
   expect(again.thread).not.toBeUndefined();
   await ann.react(newRoom, again.eventId, '✅');
   await world.card(ann, newRoom, ({ body }) => body.includes('over there'), 'it goes on there');
-  expect(runs(file)).toBe(1);
+  expect(linesIn(file)).toBe(1);
 });
 
 async function asBot(

@@ -1,9 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Person } from '../support/matrix.ts';
 import { NomosWorld } from '../support/nomos-world.ts';
-import type { AskedRequest } from '../support/scripted-model.ts';
+import { about, call, joined, lastTool, linesIn } from '../support/replies.ts';
 
 // What a task looks like to two operators with clients of their own, from its plan to its review.
 let world: NomosWorld;
@@ -21,22 +20,7 @@ afterAll(async () => {
 });
 afterEach(() => world.model.verify());
 
-const about = (text: string) => (request: AskedRequest) =>
-  request.messages.some(({ content }) => content?.includes(text) === true);
-const call = (name: string, given: Record<string, unknown>) => ({
-  toolCalls: [{ name, arguments: given }],
-});
 const plan = (...steps: string[]) => call('propose_plan', { ask_approval: false, steps });
-const lastTool = (request: AskedRequest): string =>
-  request.messages.findLast(({ role }) => role === 'tool')?.content ?? '';
-const runs = (file: string): number =>
-  existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
-const joined = async (person: Person, roomId: string): Promise<void> => {
-  await person.until(
-    () => person.client.getRoom(roomId)?.getMyMembership() === 'join' || undefined,
-    'the task’s room',
-  );
-};
 const named = async (person: Person, roomId: string, name: string): Promise<void> => {
   await person.until(
     () => person.client.getRoom(roomId)?.name === name || undefined,
@@ -98,7 +82,7 @@ test('T6, T7, T10, C1, C5, C6, C10, K1, K2, K3, K4, K5, K12: a plan, a better pl
   );
   expect(panel.body).toContain('plan 1, replaced, 2 steps, 1 done');
   expect(panel.body).toContain('Plan 0/2 done');
-  expect(panel.body).toContain('Waits for your answer: Which proxy do you mean?');
+  expect(panel.body).toContain('Waits for your answer:\n• ❔ Which proxy do you mean?');
 
   await bob.react(roomId, question.eventId, '2️⃣');
   expect(await world.done(sessionId)).toMatchObject({ status: 'done', outcome: 'partial' });
@@ -159,7 +143,7 @@ test('X13, C2, C3, A2: one card for several hosts, one tap of another operator, 
   expect(card.mentions).toEqual([ann.userId]);
   await bob.react(roomId, card.eventId, '✅');
   await world.done(sessionId);
-  expect(runs(file)).toBe(2);
+  expect(linesIn(file)).toBe(2);
   const done = await world.card(
     ann,
     roomId,
@@ -172,9 +156,13 @@ test('X13, C2, C3, A2: one card for several hosts, one tap of another operator, 
   expect(progress[0]?.body).not.toMatch(/[{}]/);
 });
 
-test('T8, T9, C13: a plain answer appears while it is being written, names the task and ends it', async () => {
+test('T8, T9, T11, C13: a plain answer appears while it is being written, names the task and ends it; a message in its room opens it again', async () => {
   const answer = `web-1 has been up for forty days. ${'It needs nothing. '.repeat(12)}That is all.`;
-  world.model.lane(about('is web-1 well'), { text: answer, pauseMs: 60 });
+  world.model.lane(
+    about('is web-1 well'),
+    { text: answer, pauseMs: 60 },
+    { text: 'web-2 is well, too.' },
+  );
   const { roomId, sessionId } = await world.ask(ann, 'is web-1 well');
   expect(await world.done(sessionId)).toMatchObject({ outcome: 'success', goal: null });
   const whole = await world.card(
@@ -187,6 +175,18 @@ test('T8, T9, C13: a plain answer appears while it is being written, names the t
   const first = events.find(({ event_id }) => event_id === whole.eventId);
   expect(String(first?.content['body'])).not.toContain('That is all.');
   await named(ann, roomId, '✅ web-1 has been up for forty days');
+  const again = await ann.say(roomId, 'and is web-2 well');
+  const more = await world.card(
+    ann,
+    roomId,
+    ({ body }) => body === 'web-2 is well, too.',
+    'it goes on',
+  );
+  expect(more.thread).toBe(again);
+  await world.until('it ended again', async () => {
+    const ends = (await world.shown(ann, roomId)).filter(({ kind }) => kind === 'digest');
+    return ends.length === 2 ? true : undefined;
+  });
 });
 
 test('T14: what was set for later in the lobby opens a task of its own at its time', async () => {
@@ -247,6 +247,97 @@ test('L9, C7: a task whose tokens are used up stops with a card that calls, and 
   await world.start();
   await ann.react(roomId, error.eventId, '🔁');
   expect(await world.done(sessionId)).toMatchObject({ outcome: 'success' });
+});
+
+test('C12, T3: commands answer where they are written: in the lobby, in a task’s room, and in a thread; unknown ones get a hint', async () => {
+  world.model.lane(about('take commands'), call('set_goal', { goal: 'Commands' }), {
+    text: 'Ready.',
+  });
+  const { roomId } = await world.ask(ann, 'take commands');
+  const answer = await world.card(ann, roomId, ({ body }) => body === 'Ready.', 'the answer');
+  const lobby = await world.lobby(bob);
+  await joined(bob, roomId);
+  await bob.say(lobby, '!tsaks');
+  await world.card(bob, lobby, ({ body }) => body.includes('Did you mean !tasks?'), 'the hint');
+  await bob.say(lobby, '!tasks');
+  await world.card(bob, lobby, ({ body }) => /Commands/.test(body), 'the open tasks');
+  await ann.say(roomId, '!status');
+  await world.card(
+    ann,
+    roomId,
+    ({ kind, body }) => kind === 'message' && /^Commands/.test(body),
+    'the status',
+  );
+  await bob.say(roomId, '!whoami', answer.thread);
+  const who = await world.card(bob, roomId, ({ body }) => body.includes('approver'), 'who bob is');
+  expect(who.thread).toBe(answer.thread);
+  const turns = await world.database.read.turn.count({ where: { session: { roomId } } });
+  expect(turns).toBe(1);
+});
+
+test('C15, C11, Z2: what a command prints and the model says arrives escaped, made visible, within 64 KiB, and whole as a file', async () => {
+  const nasty = '<img src=x onerror=alert(1)> \u202etxt.exe\u202c @room ';
+  world.model.lane(
+    about('say something nasty'),
+    call('set_goal', { goal: 'Nasty' }),
+    call('run', {
+      target: 'host:web-1',
+      command: `printf '%s\\n' '<b>not bold</b> \u202eevil'; seq 1 4000; sleep 0.1; false`,
+      purpose: 'Print <i>much</i>',
+    }),
+    call('complete_task', { outcome: 'success', summary: nasty }),
+    { text: nasty.repeat(2_000) },
+  );
+  const { roomId, sessionId } = await world.ask(ann, 'say something nasty');
+  await world.done(sessionId);
+  const digest = await world.card(ann, roomId, ({ kind }) => kind === 'digest', 'the digest');
+  expect(digest.body).toContain('‹U+202E›');
+  expect(digest.html).toContain('&lt;img src=x');
+  await ann.say(roomId, 'say it at length');
+  const long = await world.card(
+    ann,
+    roomId,
+    ({ kind, body }) => kind === 'answer' && body.includes('‹U+202E›'),
+    'the long answer',
+  );
+  await ann.event(roomId, ({ content }) => content['body'] === 'answer.md');
+  const events = await ann.history(roomId);
+  for (const event of events) {
+    expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(65_536);
+    const html = event.content['formatted_body'] as string | undefined;
+    expect(html ?? '').not.toMatch(/<img|\u202e/);
+  }
+  // Who must go on is called; what was said calls nobody.
+  expect(long.mentions).toEqual([ann.userId]);
+  expect(JSON.stringify(events)).not.toContain('"room":true');
+});
+
+test('C17: all that was said in this file’s rooms shows on the smallest client, and no pinned card’s first line can become a lie', async () => {
+  const allowed = /^(a|b|strong|i|em|u|del|code|ul|ol|li|pre|blockquote|p|br)$/;
+  const used = new Set<string>();
+  const heads = new Map<string, Set<string>>();
+  for (const room of ann.client.getRooms()) {
+    for (const event of await ann.history(room.roomId)) {
+      if (event.type !== 'm.room.message' || event.sender !== world.bot.userId) continue;
+      const shown = (event.content['m.new_content'] ?? event.content) as Record<string, unknown>;
+      const html = shown['formatted_body'] as string | undefined;
+      for (const [, tag = ''] of (html ?? '').matchAll(/<\/?([a-z][a-z0-9-]*)/gi)) used.add(tag);
+      const tags = event.content['org.nomos'] as { kind?: string; card?: string } | undefined;
+      if (tags?.kind !== 'task') continue;
+      const lines = heads.get(tags.card ?? '') ?? new Set();
+      lines.add(String(shown['body']).split('\n')[0] ?? '');
+      heads.set(tags.card ?? '', lines);
+    }
+  }
+  expect([...used].filter((tag) => !allowed.test(tag))).toEqual([]);
+  expect(used.size).toBeGreaterThan(4);
+  expect(heads.size).toBeGreaterThan(4);
+  // A title that comes later than the card is the only change of a first line.
+  for (const lines of heads.values()) {
+    const named = [...lines].filter((line) => !/^Task \w+$/.test(line));
+    expect(named.length).toBeLessThanOrEqual(1);
+    for (const line of lines) expect(line).not.toMatch(/[⏳❗✅☑️❌]/u);
+  }
 });
 
 /** The short id that a task’s pinned card ends with. */

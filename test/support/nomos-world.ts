@@ -19,7 +19,7 @@ import { freshDatabase, testHomeserver, testRedis, type TestHomeserver } from '.
 import { TestSshd } from './sshd.ts';
 
 const MAIN = fileURLToPath(new URL('../../core/main.ts', import.meta.url));
-const START_MS = 40_000;
+const START_MS = 120_000;
 const WAIT_MS = 75_000;
 
 /** A message of the bot as it stands now: its newest edit. */
