@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { SshError } from '../../core/executions/ssh/errors.ts';
-import { agentBench, type AgentBench, type Target } from '../support/agent-bench.ts';
-import type { AskedRequest, Reply } from '../support/scripted-model.ts';
+import { databaseHostKeys } from '../../core/executions/host-keys.ts';
+import { parseInventory } from '../../core/graph/inventory-file.ts';
+import { loadOntology } from '../../core/graph/ontology-file.ts';
+import { agentBench, benchOn, type AgentBench, type Target } from '../support/agent-bench.ts';
+import { runnerFor } from '../support/remote.ts';
+import { startScriptedModel, type AskedRequest, type Reply } from '../support/scripted-model.ts';
+import { findSshd, TestSshd } from '../support/sshd.ts';
 
 let bench: AgentBench;
 afterEach(() => bench.close());
@@ -96,3 +103,54 @@ test('P4, A16: a script that destroys makes its command destructive; one that is
     scripts: { files: [{ sha256: null, why: 'there is no such file yet' }] },
   });
 });
+
+test.skipIf(findSshd() === undefined)(
+  'A16: over a real SSH server the script behind an approved command was changed while it waited: the changed bytes do not run, the shown ones do',
+  async () => {
+    const server = await TestSshd.start();
+    const { address, port, user } = server.endpoint;
+    const model = await startScriptedModel(
+      run('bash job.sh'),
+      { text: 'I asked for it.' },
+      run('bash job.sh'),
+      { text: 'I asked for it again.' },
+    );
+    const open = await benchOn({
+      inventory: parseInventory(
+        `version: 1\nentities:\n  - { slug: 'host:web-1', type: host, attributes: { address: ${address}, ssh_port: ${port}, ssh_user: ${user} } }`,
+        'fleet.yaml',
+        loadOntology('seeds/ontology.yaml'),
+      ),
+      runner: (database) => runnerFor(server, { hostKeys: databaseHostKeys(database) }),
+      modelUrl: model.baseUrl,
+    });
+    bench = { ...open, model, ran: [] };
+    try {
+      const file = path.join(server.home, 'job.sh');
+      const ended = async (at: number) =>
+        open.until(async () => {
+          const row = (await stored())[at];
+          return row?.endedAt === null ? undefined : row;
+        });
+      writeFileSync(file, 'echo shown >>ran\n');
+      const { sessionId } = await open.open('run the job');
+      await open.pass(sessionId);
+      writeFileSync(file, 'echo changed >>ran\n');
+      await open.decide(sessionId, 'approve');
+      expect(await ended(0)).toMatchObject({
+        status: 'failed',
+        errorCode: 'ssh_script_changed',
+        error: expect.stringContaining('job.sh on host:web-1 is not what it was') as string,
+      });
+      expect(existsSync(path.join(server.home, 'ran'))).toBe(false);
+
+      await open.pass(sessionId);
+      await open.decide(sessionId, 'approve');
+      expect(await ended(1)).toMatchObject({ status: 'completed' });
+      expect(readFileSync(path.join(server.home, 'ran'), 'utf8')).toBe('changed\n');
+    } finally {
+      await model.stop();
+      await server.stop();
+    }
+  },
+);
