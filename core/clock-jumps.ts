@@ -7,8 +7,8 @@ export const LONGEST_REST_MS = 10 * 60_000;
 
 /**
  * Sets right what was set by the database's clock before that was set back: an end cannot be further away than it was when
- * it was set. So a grant or an approval never lasts longer than its time (R14), a lost worker's lease not for an hour, and
- * a pass does not rest for one. Does nothing while the clock only goes forward.
+ * it was set. So a grant or an approval never lasts longer than its time (R14), a lost worker's lease not for an hour,
+ * a pass does not rest for one, and no check either. Does nothing while the clock only goes forward.
  */
 export async function settleAfterClockJump(database: Database): Promise<void> {
   const { leaseMs } = leases();
@@ -28,6 +28,9 @@ export async function settleAfterClockJump(database: Database): Promise<void> {
       + CASE kind WHEN 'task' THEN ${grantTtlMs}::float8 ELSE ${destructiveGrantTtlMs}::float8 END * interval '1 millisecond'
     WHERE closed_at IS NULL AND expires_at > clock_timestamp()
       + CASE kind WHEN 'task' THEN ${grantTtlMs}::float8 ELSE ${destructiveGrantTtlMs}::float8 END * interval '1 millisecond'`;
+  await read.$executeRaw`
+    UPDATE checks SET next_at = clock_timestamp(), lease_until = NULL
+    WHERE gone_at IS NULL AND next_at > clock_timestamp() + 2 * every_ms * interval '1 millisecond'`;
   await read.$executeRaw`
     UPDATE approvals SET expires_at = clock_timestamp() + ${approvalTtlMs} * interval '1 millisecond'
     WHERE status = 'pending' AND expires_at > clock_timestamp() + ${approvalTtlMs} * interval '1 millisecond'`;

@@ -20,9 +20,11 @@ import { createMasker } from './executions/masking/masker.ts';
 import { createRemoteRunner } from './executions/remote/runner.ts';
 import { installationId } from './installation.ts';
 import { setLimits } from './limits.ts';
+import { loadOntology } from './graph/ontology-file.ts';
 import { log } from './log.ts';
 import { tellIdleRules } from './policy/idle-rules.ts';
 import { currentRules, watchRules } from './policy/rule-store.ts';
+import { loadChecks, type CheckDefinition } from './signals/check-file.ts';
 import { VERSION } from './version.ts';
 
 /** The parts of the program that can be spread over machines (design 2). */
@@ -179,6 +181,7 @@ async function bringUpJobs(
   const jobs = await startJobs({
     ...shared,
     redisUrl: config.redisUrl,
+    checks: checksOf(config),
     isOperator: (userId) => config.operators.find(userId) !== undefined,
     prefix: `nomos-${await installationId(shared.database)}`,
     runner,
@@ -186,6 +189,11 @@ async function bringUpJobs(
   });
   stack.defer(() => jobs.stop());
   return jobs;
+}
+
+/** What is looked at by itself (S1); without a file nothing is. */
+function checksOf({ files }: Config): CheckDefinition[] {
+  return files.checks === undefined ? [] : loadChecks(files.checks, loadOntology(files.ontology));
 }
 
 /** What a wrong policy file is called while it is one. */

@@ -3,10 +3,10 @@ import type { Redis } from 'ioredis';
 import { errorText } from '../core/errors.ts';
 import { log } from '../core/log.ts';
 
-/** The two queues. What a job means is in its row; what it carries is an id and nothing else (J9). */
-export const QUEUES = { executions: 'executions', turns: 'turns' } as const;
+/** The queues. What a job means is in its row; what it carries is an id and nothing else (J9). */
+export const QUEUES = { executions: 'executions', turns: 'turns', checks: 'checks' } as const;
 
-/** What a job carries: the id of an execution, or of a pass. */
+/** What a job carries: the id of an execution, of a pass, or of a check. */
 export interface JobData {
   id: string;
 }
@@ -15,6 +15,7 @@ export interface JobData {
 export class Producer {
   readonly #executions: Queue<JobData>;
   readonly #turns: Queue<JobData>;
+  readonly #checks: Queue<JobData>;
 
   constructor(connection: Redis, prefix: string) {
     // At most once: a job is never tried again by BullMQ itself, and leaves nothing behind that would block its id.
@@ -25,7 +26,8 @@ export class Producer {
     };
     this.#executions = new Queue(QUEUES.executions, options);
     this.#turns = new Queue(QUEUES.turns, options);
-    for (const queue of [this.#executions, this.#turns]) {
+    this.#checks = new Queue(QUEUES.checks, options);
+    for (const queue of [this.#executions, this.#turns, this.#checks]) {
       // Told by the connection itself already.
       queue.on('error', (error) => log.debug({ error: error.message }, 'queue error'));
     }
@@ -41,9 +43,14 @@ export class Producer {
     await this.#add(this.#turns, id, round);
   }
 
+  /** Hands over a check. */
+  async check(id: string, round: string): Promise<void> {
+    await this.#add(this.#checks, id, round);
+  }
+
   /** Closes the queues, not the connection. */
   async close(): Promise<void> {
-    await Promise.all([this.#executions.close(), this.#turns.close()]);
+    await Promise.all([this.#executions.close(), this.#turns.close(), this.#checks.close()]);
   }
 
   async #add(queue: Queue<JobData>, id: string, round: string): Promise<void> {

@@ -11,6 +11,9 @@ import { CrashWatch, WorkerIdentity } from '../core/liveness.ts';
 import { limits } from '../core/limits.ts';
 import { log } from '../core/log.ts';
 import { sweepIdle } from '../core/tasks/idle.ts';
+import type { CheckDefinition } from '../core/signals/check-file.ts';
+import { runCheck } from '../core/signals/run-check.ts';
+import { checkSweeps } from './checks.ts';
 import { startDispatcher } from './dispatcher.ts';
 import { workOnPasses, type PassRunner } from './passes.ts';
 import { Producer } from './queues.ts';
@@ -37,6 +40,8 @@ export interface JobsDeps {
   mask: Mask;
   /** By the configuration of this process: whose schedules run. */
   isOperator: (userId: string) => boolean;
+  /** What is looked at by itself (S1); undefined leaves the checks to other processes. */
+  checks?: readonly CheckDefinition[] | undefined;
   /** Keeps the keys of several installations in one Redis apart. */
   prefix: string;
 }
@@ -92,7 +97,17 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
       ),
     ),
   ];
+  if (deps.checks !== undefined) {
+    workers.push(
+      startWorker('checks', working, prefix, (id) =>
+        inHand.track(`check:${id}`, () => runCheck(runDeps, id)),
+      ),
+    );
+  }
   const sweeping = Promise.all([
+    ...checkSweeps({ database, producer, definitions: deps.checks }).map(({ everyMs, work }) =>
+      repeat(everyMs, shutdown.signal, work),
+    ),
     repeat(RECONCILE_MS, shutdown.signal, async () => void (await reconcile(reconcileDeps))),
     repeat(Math.min(limits().idleAfterMs, IDLE_SWEEP_MS), shutdown.signal, async () => {
       await sweepIdle(database, { close: true });

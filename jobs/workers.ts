@@ -6,8 +6,8 @@ import { QUEUES, type JobData } from './queues.ts';
 /** Handles one job. It must not throw for what is expected: the row tells what became of it. */
 export type JobHandler = (id: string) => Promise<void>;
 
-/** How many commands and how many passes one process works on at a time. Waiting for a host or a model costs little. */
-const CONCURRENCY = { executions: 100, turns: 128 } as const;
+/** How many commands, passes and checks one process works on at a time. Waiting for a host or a model costs little. */
+const CONCURRENCY = { executions: 100, turns: 128, checks: 32 } as const;
 
 /** A running BullMQ worker. */
 export interface RunningWorker {

@@ -27,6 +27,7 @@ import { planCard } from './plan.ts';
 import { progressCard } from './progress.ts';
 import { questionCard } from './question.ts';
 import { alreadyDecided, reminderCard, typedConfirmationHint, whichOne } from './replies.ts';
+import { signalExamples } from './signal-examples.ts';
 import { taskCard } from './task.ts';
 import { welcomeCard } from './welcome.ts';
 
@@ -317,6 +318,7 @@ export function examples(): Example[] {
     { name: 'Hint what to type', card: typedConfirmationHint(NAMED_DELETION, ANN) },
     { name: 'Decided before', card: alreadyDecided(EXAMPLE_APPROVED, view) },
     { name: 'Which one?', card: whichOne([NAMED_RESTART, NAMED_DELETION], false) },
+    ...signalExamples(),
     { name: 'Reminder', card: reminderCard(NAMED_RESTART, at('16:04:00'), view, [ANN]) },
   ];
 }

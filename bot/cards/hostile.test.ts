@@ -25,6 +25,10 @@ import { progressCard } from './progress.ts';
 import { questionCard } from './question.ts';
 import { heard, reminderCard } from './replies.ts';
 import { runbookCard, runbooksCard } from './runbook.ts';
+import { signalCard, signalLine, signalStormCard, signalToldAgain } from './signal.ts';
+import { exampleSignal } from './signal-examples.ts';
+import { cardOf } from './card.ts';
+import { list } from './rich.ts';
 import { taskCard } from './task.ts';
 import { allowedTags } from './test-html.ts';
 
@@ -210,6 +214,7 @@ function cardsWith(text: string): Array<[string, Card]> {
         notes: [text],
       }),
     ],
+    ...signalCards(text),
     ['turn root', turnRootCard({ text, by: text, origin: 'lobby' })],
     [
       'reminder',
@@ -263,6 +268,31 @@ function knowledgeCards(text: string): Array<[string, Card]> {
         })),
       ),
     ],
+  ];
+}
+
+function signalCards(text: string): Array<[string, Card]> {
+  const signal = exampleSignal({
+    title: text,
+    text,
+    entity: text,
+    labels: Object.fromEntries(
+      Array.from({ length: 40 }, (_, index) => [`${text.slice(0, 2_000)}${index}`, text]),
+    ),
+    url: text,
+    changedBy: text,
+    blast: [{ names: Array.from({ length: 30 }, () => text), count: 99 }],
+    task: { shortId: text, roomId: null },
+  });
+  const many = Array.from({ length: 60 }, () => signal);
+  return [
+    ['signal', signalCard(signal, view, [ANN])],
+    ['signal: muted', signalCard({ ...signal, state: 'muted' }, view, [ANN])],
+    ['signal: acting', signalCard({ ...signal, state: 'acting' }, view, [ANN])],
+    ['signal: resolved', signalCard({ ...signal, state: 'resolved' }, view, [ANN])],
+    ['signal told again', signalToldAgain(signal)],
+    ['signals', cardOf([list(many.slice(0, 10).map((one) => signalLine(one, view)))])],
+    ['storm', signalStormCard({ first: many.slice(0, 12), open: 60, total: 99 }, view, [ANN])],
   ];
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { blastLevels, blastRadius } from '../../core/graph/blast-radius.ts';
 import { listRelations } from '../../core/graph/read.ts';
 import { asId, type EntityId } from '../../core/ids.ts';
+import { listChecks } from '../../core/signals/read.ts';
 import { affects } from '../cards/approval.ts';
 import { cardOf, fitting } from '../cards/card.ts';
 import { list, para, rich, strong } from '../cards/rich.ts';
@@ -10,9 +11,18 @@ import { label, slug } from '../cards/words.ts';
 import type { Command } from './command.ts';
 import { namedEntity } from './named-entity.ts';
 
+/** A mark for each status of a check. */
+const CHECK_MARK: Readonly<Record<string, string>> = {
+  ok: '✅',
+  warn: '⚠️',
+  fail: '❌',
+  stale: '⌛',
+  pending: '🕒',
+};
+
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
-/** `!entity`: one thing of the fleet graph: state, health, facts, relations, what depends on it (P8). */
+/** `!entity`: one thing of the fleet graph: state, health, checks, facts, relations, what depends on it (P8, S1). */
 export const entityCommand: Command = {
   name: 'entity',
   takes: [{ name: 'name', what: 'a slug such as host:web-1, or a name', required: true }],
@@ -25,9 +35,10 @@ export const entityCommand: Command = {
       where: { slug: entity.slug },
       select: { id: true },
     });
-    const [relations, blast] = await Promise.all([
+    const [relations, blast, checks] = await Promise.all([
       listRelations(unit.db, entity.slug),
       blastRadius(unit.db, asId<EntityId>(row.id)),
+      listChecks(unit.db, { slug: entity.slug, limit: 30 }),
     ]);
     const checked = entity.checkedAt === null ? '' : ` (checked ${clock(entity.checkedAt, view)})`;
     return fitting(
@@ -37,6 +48,14 @@ export const entityCommand: Command = {
             para(
               strong(rich`${label(entity.name, 80)} · ${label(entity.type, 30)}`),
               rich`${slug(entity.slug)} · ${label(entity.state, 30)} · health ${label(entity.health, 30)}${checked}`,
+            ),
+            list(
+              checks
+                .slice(0, most)
+                .map(
+                  (check) =>
+                    rich`${CHECK_MARK[check.status] ?? '❔'} ${label(check.name, 40)}: ${label(check.detail ?? check.status, 120)}${check.status === 'stale' ? ' (stale)' : ''}`,
+                ),
             ),
             list(
               Object.entries(entity.attributes)

@@ -15,6 +15,7 @@ import { pauseCommand, unpauseCommand } from './pause.ts';
 import { reviewCommand } from './review.ts';
 import { runbooksCommand } from './runbooks.ts';
 import { scheduleCommand } from './schedule.ts';
+import { signalsCommand } from './signals.ts';
 import { statusCommand } from './status.ts';
 import { stopCommand } from './stop.ts';
 import { tasksCommand } from './tasks.ts';
@@ -39,6 +40,7 @@ export const COMMANDS: readonly Command[] = [
   revokeCommand,
   reviewCommand,
   scheduleCommand,
+  signalsCommand,
   archiveCommand,
   inviteCommand,
   entityCommand,

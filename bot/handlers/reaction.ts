@@ -24,6 +24,7 @@ import { resumptionWords } from './resume.ts';
 import { onFormerCard, onRetiredCard } from './removed-card.ts';
 import { approvalOfCard } from './task-room.ts';
 import { decideOffer } from './runbook.ts';
+import { onSignalTap, type SignalDeed } from './signal.ts';
 import { giveWord } from './verdict.ts';
 
 const FINAL = [
@@ -36,7 +37,15 @@ const FINAL = [
   'unknown',
 ] as const;
 
-/** A tap (A2, A7, C5, C7, C9, T5). Any key that means nothing, and any target that is not the bot's own card, changes nothing. */
+/** What a tap on a signal's card does (S2). */
+const SIGNAL_DEEDS: Partial<Record<ReactionMeaning, SignalDeed>> = {
+  seen: 'acknowledge',
+  mute: 'mute',
+  approve: 'resolve',
+  task: 'task',
+};
+
+/** A tap (A2, A7, C5, C7, C9, S2, T5). Any key that means nothing, and any target that is not the bot's own card, changes nothing. */
 export async function onReaction(context: HandlerContext): Promise<void> {
   const { unit, event } = context;
   const reaction = readReaction(event.content);
@@ -60,6 +69,11 @@ async function onCard(
   key: string,
   target: MatrixEventId,
 ): Promise<void> {
+  if (card.kind === 'signal') {
+    const deed = SIGNAL_DEEDS[meaning];
+    if (deed !== undefined) await onSignalTap(context, card, deed, target);
+    return;
+  }
   switch (meaning) {
     case 'approve':
     case 'deny': {

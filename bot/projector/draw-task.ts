@@ -154,6 +154,7 @@ async function drawLobbyLink(
 ): Promise<void> {
   const origin = originOf(session);
   const asked = await askedIn(context, origin.roomId);
+  const answered = origin.linkTo ?? origin.eventId;
   const room = asked ?? (await roomOfKind(context.unit.db, 'lobby'));
   if (room === undefined || session.roomId === null) return;
   await putCard(context.unit, {
@@ -165,9 +166,9 @@ async function drawLobbyLink(
       sessionId: asId<SessionId>(session.id),
     },
     message: lobbyLinkCard(state, asId<RoomId>(session.roomId)),
-    ...(asked === undefined || origin.eventId === undefined
+    ...(asked === undefined || answered === undefined
       ? {}
-      : { replyTo: { event: asId<MatrixEventId>(origin.eventId) } }),
+      : { replyTo: { event: asId<MatrixEventId>(answered) } }),
   });
 }
 

@@ -6,6 +6,7 @@ import { drawAnswer, drawProgress, markTakenIn } from './draw-pass.ts';
 import { drawRunbook } from './draw-runbook.ts';
 import { drawSwitch } from './draw-switch.ts';
 import { drawDigest, drawRoom, drawTask, drawTurnRoot } from './draw-task.ts';
+import { drawSignal, drawSignalsOf } from './draw-signal.ts';
 import type { Touched } from './touched.ts';
 
 /** Draws one thing from its rows. Returns the task whose card should be drawn again soon, if any. */
@@ -59,6 +60,12 @@ export async function draw(context: DrawContext, touched: Touched): Promise<stri
       return undefined;
     case 'runbook':
       await drawRunbook(context, touched.runbookId);
+      return undefined;
+    case 'signal':
+      await drawSignal(context, touched.signalId);
+      return undefined;
+    case 'signals_of':
+      await drawSignalsOf(context, touched.sessionId);
       return undefined;
     case 'switch':
       await drawSwitch(context, touched.event);

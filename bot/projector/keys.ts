@@ -21,6 +21,9 @@ export const cardKey = {
   reminder: (eventId: bigint) => `reminder:${eventId}`,
   runbook: (runbookId: string) => `runbook:${runbookId}`,
   killSwitch: (eventId: bigint) => `switch:${eventId}`,
+  /** One for each time that people are called for it. */
+  signal: (signalId: string, calls: number) => `signal:${signalId}:${calls}`,
+  signalStorm: (hour: number) => `signal-storm:${hour}`,
   /** The last name that was given to a task's room; no event hangs on it. */
   roomName: (sessionId: string) => `name:${sessionId}`,
 } as const;

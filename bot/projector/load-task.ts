@@ -13,6 +13,7 @@ const originShape = z.looseObject({
   kind: z.string(),
   roomId: z.string().optional(),
   eventId: z.string().optional(),
+  linkTo: z.string().optional(),
 });
 
 /** Where a task came from, as its row keeps it. */

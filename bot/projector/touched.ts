@@ -18,6 +18,8 @@ export type Touched =
   | { kind: 'message'; messageId: string }
   | { kind: 'resumed'; sessionId: string; event: LoggedEvent }
   | { kind: 'runbook'; runbookId: string }
+  | { kind: 'signal'; signalId: string }
+  | { kind: 'signals_of'; sessionId: string }
   | { kind: 'switch'; event: LoggedEvent }
   | { kind: 'settled'; event: LoggedEvent };
 
@@ -35,7 +37,9 @@ export function touchedBy(event: LoggedEvent): Touched[] {
     case 'session.changed':
       return event.data['what'] === 'resumed'
         ? [{ kind: 'resumed', sessionId: refId, event }, ...task]
-        : task;
+        : event.data['what'] === 'room'
+          ? [...task, { kind: 'signals_of', sessionId: refId }]
+          : task;
     case 'session.ended':
       return [...task, { kind: 'digest', sessionId: refId, event }];
     case 'turn.created':
@@ -77,6 +81,9 @@ export function touchedBy(event: LoggedEvent): Touched[] {
     case 'pass.queued':
     case 'plan.changed':
       return task;
+    case 'signal.changed':
+      return [{ kind: 'signal', signalId: refId }];
+    case 'check.changed':
     case 'grant.opened':
     case 'grant.closed':
     case 'graph.changed':

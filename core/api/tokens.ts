@@ -4,8 +4,11 @@ import { NomosError, NotFoundError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Operators } from '../operators.ts';
 
-/** What a token may do: read everything, operate (start, message, stop …), approve. Each includes nothing else. */
-export const SCOPES = ['read', 'operate', 'approve'] as const;
+/**
+ * What a token may do: read everything, operate (start, message, stop …), approve, or raise signals and nothing else (a webhook's).
+ * Each includes nothing else.
+ */
+export const SCOPES = ['read', 'operate', 'approve', 'signals'] as const;
 /** One of the scopes. */
 export type Scope = (typeof SCOPES)[number];
 

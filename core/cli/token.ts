@@ -12,8 +12,8 @@ export const tokenCommand: Command = {
 nomos token list [--json]
 nomos token revoke NAME [--json]
 
-A token is shown once, when it is made. Scopes: read (the default), operate (start, write, stop, cancel, pause), approve (decide);
-none includes another. A token that may operate or approve does so in the name of an operator of NOMOS_OPERATORS, with that
+A token is shown once, when it is made. Scopes: read (the default), operate (start, write, stop, cancel, pause), approve (decide),
+signals (Alertmanager's webhook and nothing else); none includes another. A token that may operate or approve does so in the name of an operator of NOMOS_OPERATORS, with that
 operator's role.`,
   async run(argv, io) {
     const { values, positionals } = parseArgs({

@@ -47,7 +47,15 @@ export interface Config {
   };
   /** What turns voice messages into text; undefined if nothing does (C16). */
   transcription: Transcription | undefined;
-  files: { inventory: string; ontology: string; policy: string; runbooks: string; soul: string };
+  files: {
+    inventory: string;
+    ontology: string;
+    policy: string;
+    runbooks: string;
+    soul: string;
+    /** Undefined when no checks are made (S1). */
+    checks?: string | undefined;
+  };
   ssh: {
     keyFile: string | undefined;
     knownHosts: string | undefined;
@@ -99,6 +107,10 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       policy: file(settings, problems, 'NOMOS_POLICY', 'seeds/policy.yaml'),
       runbooks: file(settings, problems, 'NOMOS_RUNBOOKS', 'seeds/runbooks'),
       soul: file(settings, problems, 'NOMOS_SOUL', 'SOUL.md'),
+      checks:
+        settings.NOMOS_CHECKS === 'off'
+          ? undefined
+          : file(settings, problems, 'NOMOS_CHECKS', 'seeds/checks.yaml'),
     },
     ssh: ssh(settings, problems, environment),
     languages: languages(settings, problems),

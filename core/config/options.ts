@@ -136,6 +136,12 @@ export const OPTIONS = [
     otherwise: 'seeds/runbooks',
   },
   {
+    name: 'NOMOS_CHECKS',
+    meaning: 'What is looked at by itself, how often, and what raises a signal.',
+    allowed: 'a YAML file, see seeds/checks.yaml; or off',
+    otherwise: 'seeds/checks.yaml',
+  },
+  {
     name: 'NOMOS_SOUL',
     meaning: "The agent's persona and rules.",
     allowed: 'a markdown file',

@@ -53,7 +53,13 @@ export function choice<const T extends string>(
 export function file(
   settings: Settings,
   problems: Problems,
-  name: 'NOMOS_INVENTORY' | 'NOMOS_ONTOLOGY' | 'NOMOS_POLICY' | 'NOMOS_RUNBOOKS' | 'NOMOS_SOUL',
+  name:
+    | 'NOMOS_INVENTORY'
+    | 'NOMOS_ONTOLOGY'
+    | 'NOMOS_POLICY'
+    | 'NOMOS_RUNBOOKS'
+    | 'NOMOS_CHECKS'
+    | 'NOMOS_SOUL',
   otherwise?: string,
 ): string {
   const given = settings[name];

@@ -34,6 +34,9 @@ export const EVENT_TYPES = [
   'approval.reminder', // refId: approval or question
   'grant.opened', // refId: grant
   'grant.closed',
+  // checks and signals
+  'check.changed', // refId: check; its status is another than before
+  'signal.changed', // refId: signal; raised, moved on, or people are called for it again
   // the rest
   'error.raised', // refId: session or null; data: { code, message, hint, fault, retry, about? }
   'error.settled', // data: { about }: what is named so is over; or { event, by }: an operator dealt with that error

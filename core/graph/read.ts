@@ -1,6 +1,7 @@
 import { sql, joinSql, noSql, type Reader } from '../db/database.ts';
+import { healthOf, healthSql, readNow } from '../signals/health.ts';
 
-/** Health as the checks last saw it; `unknown` when there is none yet. */
+/** Health as the checks last saw it: `unknown` without any, `stale` when that was too long ago (S1). */
 export interface EntityListing {
   slug: string;
   type: string;
@@ -35,13 +36,13 @@ export async function listEntities(
       ? undefined
       : `%${filter.text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   const rows = await db.$queryRaw<Array<EntityListing>>(sql`
-    SELECT e.slug, e.type, e.name, e.state, coalesce(s.health, 'unknown') AS health,
+    SELECT e.slug, e.type, e.name, e.state, ${healthSql} AS health,
       s.checked_at AS "checkedAt", e.attributes
     FROM entities e LEFT JOIN entity_status s ON s.entity_id = e.id
     WHERE e.gone_from_file_at IS NULL
       ${filter.types?.length ? sql`AND e.type IN (${joinSql([...filter.types])})` : noSql}
       ${filter.states?.length ? sql`AND e.state IN (${joinSql([...filter.states])})` : noSql}
-      ${filter.health === undefined ? noSql : sql`AND coalesce(s.health, 'unknown') = ${filter.health}`}
+      ${filter.health === undefined ? noSql : sql`AND ${healthSql} = ${filter.health}`}
       ${text === undefined ? noSql : sql`AND (e.slug ILIKE ${text} OR e.name ILIKE ${text} OR e.attributes::text ILIKE ${text})`}
       ${filter.after === undefined ? noSql : sql`AND (e.type, e.slug) > (${filter.after.type}, ${filter.after.slug})`}
     ORDER BY e.type, e.slug
@@ -94,7 +95,7 @@ export async function getEntity(db: Reader, name: string): Promise<EntityListing
     type: entity.type,
     name: entity.name,
     state: entity.state,
-    health: entity.status?.health ?? 'unknown',
+    health: entity.status === null ? 'unknown' : healthOf(entity.status, await readNow(db)),
     checkedAt: entity.status?.checkedAt ?? null,
     attributes: publicAttributes(entity.attributes as Record<string, unknown>),
   };

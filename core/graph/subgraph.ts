@@ -1,4 +1,5 @@
 import { joinSql, sql, type Reader } from '../db/database.ts';
+import { healthSql } from '../signals/health.ts';
 import type { Dependent } from './ontology-file.ts';
 
 /** An entity as a picture of the graph shows it. */
@@ -7,7 +8,7 @@ export interface GraphNode {
   type: string;
   name: string;
   state: string;
-  /** As the checks last saw it; `unknown` when there is none yet. */
+  /** As the checks last saw it; `unknown` without any, `stale` when that was too long ago. */
   health: string;
 }
 
@@ -23,7 +24,7 @@ export interface GraphEdge {
 export async function nodesOf(db: Reader, slugs: readonly string[]): Promise<GraphNode[]> {
   if (slugs.length === 0) return [];
   return db.$queryRaw<GraphNode[]>(sql`
-    SELECT e.slug, e.type, e.name, e.state, coalesce(s.health, 'unknown') AS health
+    SELECT e.slug, e.type, e.name, e.state, ${healthSql} AS health
     FROM entities e LEFT JOIN entity_status s ON s.entity_id = e.id
     WHERE e.slug IN (${joinSql([...slugs])})
     ORDER BY e.slug`);

@@ -4,6 +4,7 @@ import { transition } from '../executions/states.ts';
 import type { SessionId } from '../ids.ts';
 import { learnFromTask } from '../knowledge/learn.ts';
 import { closeGrants } from '../policy/grants.ts';
+import { settleSignalsOf } from '../signals/operate.ts';
 import { lockSession } from './lock.ts';
 
 /** What ending a task took with it. */
@@ -70,6 +71,7 @@ export async function completeTask(
     refId: args.sessionId,
     data: { outcome: args.outcome },
   });
+  await settleSignalsOf(unit, args.sessionId, args.outcome === 'success');
   unit.audit({
     actor: args.by,
     action: 'task.ended',

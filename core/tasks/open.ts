@@ -19,6 +19,8 @@ export interface TaskOrigin {
   eventId?: MatrixEventId | undefined;
   /** The id of the API token whose client works here by itself (H6). */
   token?: string | undefined;
+  /** What the link answers, where that is not the message that asked: a card that was tapped. */
+  linkTo?: MatrixEventId | undefined;
 }
 
 /** A task that was just opened. */

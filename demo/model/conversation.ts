@@ -53,7 +53,8 @@ export function readConversation(request: ChatRequest): Conversation {
       const noted = NOTE.exec(content)?.[1];
       if (told !== undefined) state = told;
       else if (noted !== undefined) steps.push({ kind: 'note', text: noted });
-      else steps.push({ kind: 'operator', text: content });
+      // What is in a file is no request.
+      else if (!content.startsWith('<attachment ')) steps.push({ kind: 'operator', text: content });
     } else if (message.role === 'assistant') {
       const calls = (message.tool_calls ?? []).map((call) => ({
         name: call.function.name,

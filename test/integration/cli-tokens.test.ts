@@ -131,9 +131,9 @@ describe('nomos token', () => {
     ],
     [
       ['token', 'create', 'x', '--scopes', 'root'],
-      'unknown scope "root"; allowed: read, operate, approve',
+      'unknown scope "root"; allowed: read, operate, approve, signals',
     ],
-    [['token', 'create', 'x', '--scopes', ''], 'allowed: read, operate, approve'],
+    [['token', 'create', 'x', '--scopes', ''], 'allowed: read, operate, approve, signals'],
     [['token', 'create', 'a b'], '"a b" is no name for a token'],
     [['token', 'create', '../x'], 'is no name for a token'],
     [['token', 'create', 'x'.repeat(65)], 'is no name for a token'],

@@ -2,6 +2,10 @@ import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunEnd, RunRequest } from '../../core/executions/ports.ts';
 import { newId, type PassId } from '../../core/ids.ts';
+import { loadOntology } from '../../core/graph/ontology-file.ts';
+import { parseChecks, type CheckDefinition } from '../../core/signals/check-file.ts';
+import { dueChecks } from '../../core/signals/sweep.ts';
+import { syncChecks } from '../../core/signals/sync-checks.ts';
 import { endPass } from '../../core/tasks/passes.ts';
 import { Producer } from '../../jobs/queues.ts';
 import { openRedis } from '../../jobs/redis.ts';
@@ -48,6 +52,7 @@ afterEach(async () => {
 async function start(
   run: (request: RunRequest) => Promise<void>,
   pass: (id: PassId) => Promise<void> = endAtOnce,
+  checks?: readonly CheckDefinition[],
 ): Promise<void> {
   jobs = await startJobs({
     database: world.database,
@@ -66,6 +71,7 @@ async function start(
     mask: (text) => text,
     isOperator: () => true,
     runPass: pass,
+    checks,
   });
 }
 
@@ -181,4 +187,38 @@ test('J2, T4: passes of different tasks run side by side, those of one task one 
   });
   expect(most).toBe(1);
   expect(new Set(sessionOf.values()).size).toBe(3);
+});
+
+test('S1, J9, R8: what is due is handed over and made once, by whichever worker, also when Redis has forgotten it', async () => {
+  const ontology = loadOntology('seeds/ontology.yaml');
+  const checks = parseChecks(
+    'version: 1\nchecks:\n  - { name: reachable, kind: reachable, every: 1h }',
+    'checks.yaml',
+    ontology,
+  );
+  const { database } = world;
+  await syncChecks(database, checks);
+  const due = await dueChecks(database);
+  // host:a, host:b and lxc:c: what is destroyed, and what has no shell, is not looked at.
+  expect(due).toHaveLength(3);
+  for (const one of due) await producer.check(one.id, one.due);
+  for (const one of due) await producer.check(one.id, one.due);
+  expect(await redis.keys(`${prefix}:checks:*-*`)).toHaveLength(3);
+  await redis.del(...(await redis.keys(`${prefix}:*`)));
+  const asked: string[] = [];
+  const run = async ({ target, kind }: RunRequest): Promise<void> => {
+    expect(kind).toBe('read');
+    asked.push(target.container?.slug ?? target.host.slug);
+  };
+  await start(run, endAtOnce, checks);
+  const first = jobs;
+  await start(run, endAtOnce, checks);
+  await until(async () => {
+    const left = await database.read.check.count({ where: { status: null } });
+    return left === 0 ? true : undefined;
+  });
+  await first?.stop();
+  expect(asked.toSorted()).toEqual(['host:a', 'host:b', 'lxc:c']);
+  expect(await database.read.check.count({ where: { status: 'ok', leaseOwner: null } })).toBe(3);
+  expect(await dueChecks(database)).toEqual([]);
 });

@@ -143,6 +143,7 @@ export class NomosWorld implements AsyncDisposable {
         NOMOS_INVENTORY: path.join(this.#dir, 'inventory.yaml'),
         NOMOS_SSH_KEY_FILE: this.sshd.keyFile,
         NOMOS_API_LISTEN: '127.0.0.1:0',
+        NOMOS_CHECKS: 'off',
         NOMOS_LOG_LEVEL: 'info',
         ...extra,
       },

@@ -14,6 +14,7 @@ import { recordRoutes } from './record.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { sessionChangeRoutes } from './session-changes.ts';
 import { sessionRoutes } from './sessions.ts';
+import { signalRoutes } from './signals.ts';
 import { settingsRoutes } from './settings.ts';
 import { streamRoute } from './stream.ts';
 
@@ -33,6 +34,7 @@ export const ROUTES: readonly Route[] = [
   ...fleetRoutes,
   ...recordRoutes,
   streamRoute,
+  ...signalRoutes,
   ...auditRoutes,
   ...settingsRoutes,
   metricsRoute,

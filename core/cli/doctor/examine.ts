@@ -34,6 +34,7 @@ export async function examine(environment: NodeJS.ProcessEnv): Promise<Finding[]
     'NOMOS_ONTOLOGY',
     'NOMOS_POLICY',
     'NOMOS_RUNBOOKS',
+    'NOMOS_CHECKS',
     'NOMOS_SOUL',
   )
     ? undefined

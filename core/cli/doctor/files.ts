@@ -6,6 +6,7 @@ import { loadOntology, type Ontology } from '../../graph/ontology-file.ts';
 import { loadRunbook, runbookFiles } from '../../knowledge/runbook-file.ts';
 import { idleWords, nameable, namesNothing } from '../../policy/idle-rules.ts';
 import { loadRules, type Rules } from '../../policy/rules-file.ts';
+import { loadChecks } from '../../signals/check-file.ts';
 import { failed, failure, ok, skipped, warning, type Finding } from './finding.ts';
 
 /** What the files say, and what is wrong with them; `fleet` is undefined when it cannot be read. */
@@ -22,7 +23,7 @@ export function checkFiles(files: Config['files']): FileCheck {
     return { loaded, detail: `${loaded.entityTypes.size} types of entities` };
   });
   if (ontology === undefined) {
-    for (const name of ['inventory', 'policy'])
+    for (const name of ['inventory', 'policy', 'checks'])
       findings.push(
         skipped(name, 'it is checked against the ontology, which must be mended first'),
       );
@@ -42,11 +43,23 @@ export function checkFiles(files: Config['files']): FileCheck {
     });
     if (policy !== undefined && inventory !== undefined)
       findings.push(...rulesForNothing(policy, inventory));
+    checks(findings, files.checks, ontology);
   }
   findings.push(...runbooks(files.runbooks), soul(files.soul));
   const fleet =
     ontology === undefined || inventory === undefined ? undefined : { ontology, inventory };
   return { findings, fleet };
+}
+
+function checks(findings: Finding[], file: string | undefined, ontology: Ontology): void {
+  if (file === undefined) {
+    findings.push(skipped('checks', 'NOMOS_CHECKS is off: nothing is looked at by itself'));
+    return;
+  }
+  attempt(findings, 'checks', file, () => {
+    const loaded = loadChecks(file, ontology);
+    return { loaded, detail: `${loaded.length} checks` };
+  });
 }
 
 function attempt<T>(

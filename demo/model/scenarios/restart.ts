@@ -21,6 +21,8 @@ import {
 import type { Scenario } from './scenario.ts';
 
 const VERB = /\b(?:re-?start|bounce|bring (?:\S+ )?(?:back|up))\b/;
+/** The words of a task that was opened for a signal of a service. */
+const SIGNAL = /^look into signal \w+ on service:([a-z][\w.-]*)@([a-z][\w.-]*):/;
 const NO_SERVICE = new Set([
   'it',
   'the',
@@ -37,7 +39,7 @@ const NO_SERVICE = new Set([
 /** Looks at the disks if asked to, and restarts a service: only if it is down, where the operator said so. */
 export const restart: Scenario = {
   example: 'check the disks and restart nginx on web-1 if it is down',
-  matches: (job) => job.says(VERB),
+  matches: (job) => job.says(VERB) || job.says(SIGNAL),
   next(job) {
     const service = findService(job);
     if ('reply' in service) return service.reply;
@@ -154,6 +156,10 @@ function noteTitle(unit: string, target: string): string {
 
 /** The service and its machine: as named, else as the graph knows them. */
 function findService(job: Job): { unit: string; target: string } | { reply: Reply } {
+  const signal = SIGNAL.exec(job.words.toLowerCase());
+  const troubled = job.conversation.machines.find(({ name }) => name === signal?.[2]);
+  if (signal?.[1] !== undefined && troubled !== undefined)
+    return { unit: signal[1], target: troubled.slug };
   const listed = job.calls('list_entities').at(-1);
   const asked = /\b(?:re-?start|bounce)\s+(?:the\s+)?([a-z][\w@.-]*)/.exec(
     job.words.toLowerCase(),

@@ -177,6 +177,7 @@ export class FaultWorld {
       NOMOS_INVENTORY: path.join(dir, 'inventory.yaml'),
       NOMOS_SSH_KEY_FILE: sshd.keyFile,
       NOMOS_API_LISTEN: '127.0.0.1:0',
+      NOMOS_CHECKS: 'off',
       NOMOS_INLINE_WAIT: '1s',
       NOMOS_IDLE_AFTER: `${IDLE_AFTER_MS / 1_000}s`,
       NOMOS_GRANT_TTL: `${limits().grantTtlMs / 1_000}s`,
