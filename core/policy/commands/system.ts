@@ -139,7 +139,7 @@ export const system: Table = {
     '-0adlpnV -F: -k: --field: --author --description --license --parameters --filename',
   ),
   ...each(
-    'lsirq lsmem lsipc lslocks lsns lsfd lslogins',
+    'lsirq lsmem lsipc lslocks lsns lsfd',
     reads(
       '-abcefgJlnNOPrsTuUyz -o: -p: -t: -S: -i: --json --noheadings --output: --all --bytes --notruncate --raw --pid: --type: --list --task: --user-accs --system-accs --summary? --sort: --output-all',
     ),

@@ -15,6 +15,8 @@ export const tools: Table = {
     onlyIf(/^$(?!$)/),
   ),
   'pihole-FTL': onlyIf(/^(-v|-vv|version|branch|-t)$/),
+  // It takes the lock of the password files, and makes it where there is none.
+  lslogins: onlyIf(/^$(?!$)/),
   memcached: onlyIf(/^-V$/),
   velero: onlyIf(
     /^(version|(backup|restore|schedule|backup-location|snapshot-location) get( [\w-]+)?( -o (name|table))?)$/,
