@@ -15,6 +15,8 @@ const MAX_THROWN_AWAY_BYTES = 16 * MAX_BODY_BYTES;
  * wrong; fields that the schema does not have are refused.
  */
 export async function readBody<T extends z.ZodType>(ctx: Context, schema: T): Promise<z.output<T>> {
+  // Clients say "Content-Length: 0" for no body, and then mostly no type.
+  if (ctx.get('Content-Length') === '0') return checkFields(schema, {}, 'body');
   const encoding = ctx.get('Content-Encoding');
   if (ctx.is('application/json') === false || !/^(identity)?$/i.test(encoding)) {
     throw new ApiError(

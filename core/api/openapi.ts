@@ -127,7 +127,7 @@ function responses(route: Route): Record<string, unknown> {
       : {}),
     content: {
       [route.media]: {
-        schema: route.answer === undefined ? { type: 'string' } : answerSchema(route.answer),
+        schema: route.answer === undefined ? bareSchema(route) : answerSchema(route.answer),
       },
     },
   };
@@ -150,6 +150,11 @@ function responses(route: Route): Record<string, unknown> {
       ]),
     ),
   };
+}
+
+/** Of an answer that is not described: any JSON, or text. */
+function bareSchema({ media }: Route): JsonSchema {
+  return media === 'application/json' ? {} : { type: 'string' };
 }
 
 const PROBLEM_SCHEMA = {

@@ -354,6 +354,10 @@ describe('what is no good request', () => {
       expect(answer.status).toBe(400);
     }
     isProblem(await world.call('POST', path, { token }));
+    const stop = `/api/v1/sessions/${(await world.core.task('x')).sessionId}/stop`;
+    for (const headers of [{}, { 'content-length': '0' }]) {
+      expect((await world.call('POST', stop, { token, headers })).status).toBe(200);
+    }
   });
 
   it('Z7: says which methods there are, and that there is nothing at other paths', async () => {

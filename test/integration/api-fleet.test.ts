@@ -83,6 +83,8 @@ describe('the fleet', () => {
     ['/api/v1/graph?depth=2', 400],
     ['/api/v1/graph?around=host:a&depth=9', 400],
     ['/api/v1/entities?before=x', 400],
+    ['/api/v1/entities?type=', 400],
+    ['/api/v1/graph?around=', 400],
     ['/api/v1/entities?type=%00', 400],
     ['/api/v1/entities/%00', 400],
     ['/api/v1/entities?limit=1001', 400],

@@ -12,7 +12,7 @@ import { lookRoute, type Route } from '../route.ts';
 /** How much of the graph one answer shows. */
 const MAX_NODES = 1_000;
 
-const name = plainText(200).meta({ minLength: 1 });
+const name = plainText(200).min(1, 'it is empty');
 const bySlug = z.strictObject({
   slug: name.describe('Such as `host:web-1`; or a name that only one entity has.'),
 });
@@ -22,8 +22,10 @@ const listQuery = z.strictObject({
   health: name.optional().describe('As the checks last saw it; `unknown` without one.'),
   text: words(200).optional().describe('Looked for in slug, name and attributes.'),
   limit: pageSize({ max: 1_000, otherwise: 200 }),
-  before: plainText(400)
-    .regex(/^[^~]+~./s, 'is not the "next" of an earlier page')
+  before: z
+    .string()
+    .max(400)
+    .regex(/^[^~\0]+~[^\0]+$/, 'is not the "next" of an earlier page')
     .optional()
     .describe('The `next` of the page before.'),
 });
@@ -31,7 +33,7 @@ const graphQuery = z.strictObject({
   around: name.optional().describe('Only what is connected with this entity. Else everything.'),
   depth: count({ min: 1, max: 4 })
     .optional()
-    .describe('Over so many relations, in whatever direction. With `around`; 2 if left out.'),
+    .describe('Over so many relations, in whatever direction. Only with `around`; 2 if left out.'),
   limit: pageSize({ max: MAX_NODES, otherwise: 200 }),
 });
 
@@ -122,6 +124,7 @@ export const fleetRoutes: readonly Route[] = [
     summary: 'The fleet graph, or the part of it around an entity',
     notes: 'Edges are the current relations among the nodes that are shown.',
     query: graphQuery,
+    problems: ['not_found'],
     answer: z.object({
       nodes: z.array(node),
       edges: z.array(

@@ -23,7 +23,7 @@ const listQuery = z.strictObject({
   before: z
     .string()
     .max(200)
-    .regex(/^\d{1,16}_./, 'is not the "next" of an earlier page')
+    .regex(/^\d{1,16}_[0-9a-f-]{36}$/, 'is not the "next" of an earlier page')
     .optional()
     .describe('The `next` of the page before.'),
 });
