@@ -22,7 +22,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{bot,core,jobs,prisma,seeds,demo,scripts}/**/*.test.ts'],
+          include: ['{bot,core,jobs,prisma,seeds,demo,scripts,bench}/**/*.test.ts'],
           testTimeout: 30_000,
           env: { NOMOS_LOG_LEVEL: process.env['NOMOS_LOG_LEVEL'] ?? 'fatal' },
         },

@@ -82,7 +82,8 @@ export async function testServices(): Promise<{
 }
 
 async function ask<Path extends keyof DeskAnswers>(path: Path): Promise<DeskAnswers[Path]> {
-  const desk = inject('serviceDesk');
+  // Without a test runner, as in the benchmarks, the address stands in the environment.
+  const desk = process.env['NOMOS_SERVICE_DESK'] ?? inject('serviceDesk');
   if (desk === undefined) {
     throw new Error(
       'No services here: the vitest project needs test/support/global-setup.ts as its globalSetup.',
