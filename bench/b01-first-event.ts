@@ -1,4 +1,4 @@
-import { MatrixClient, MemoryStorageProvider } from 'matrix-bot-sdk';
+import { LogLevel, LogService, MatrixClient, MemoryStorageProvider } from 'matrix-bot-sdk';
 import { NomosWorld } from '../test/support/nomos-world.ts';
 import type { Benchmark } from './lib/benchmark.ts';
 import { inTurn, ratio, summarise } from './lib/stats.ts';
@@ -15,6 +15,7 @@ export const firstEventBench: Benchmark = {
     const { roomId, sessionId } = await world.ask(ann, 'Are you there?');
     await world.done(sessionId);
 
+    LogService.setLevel(LogLevel.ERROR);
     const account = await world.homeserver.newUser('echo');
     const echo = new MatrixClient(
       world.homeserver.url,

@@ -1,19 +1,19 @@
 /**
  * The benchmarks of docs/benchmarks.md: `npm run bench`, some of them by `npm run bench -- B4 B8`, in small by `--quick`. Prints
- * a table and writes bench/results.json, in which earlier results of benchmarks that were not run now stay.
+ * a table and writes it to bench/results.json and docs/benchmarks.md, in which earlier results of benchmarks that were not run now stay.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import type { Outcome, Results } from './lib/report.ts';
 
 // Read when the program's log is loaded.
 process.env['NOMOS_LOG_LEVEL'] ??= 'silent';
 const { benchmarks } = await import('./index.ts');
-const { machine, merged, table } = await import('./lib/report.ts');
+const { machine, merged, page, table } = await import('./lib/report.ts');
 const { BenchServices } = await import('./lib/services.ts');
-type Outcome = import('./lib/report.ts').Outcome;
-type Results = import('./lib/report.ts').Results;
 
+const PAGE = fileURLToPath(new URL('../docs/benchmarks.md', import.meta.url));
 const RESULTS = fileURLToPath(new URL('results.json', import.meta.url));
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -48,7 +48,9 @@ const outcomes: Outcome[] = [];
     const tookMs = (): number => Math.round(performance.now() - from);
     try {
       const figures = await run({ services, quick: values.quick, say: (line) => say(`  ${line}`) });
-      outcomes.push({ id, title, tookMs: tookMs(), figures });
+      const outcome = { id, title, tookMs: tookMs(), figures };
+      outcomes.push(outcome);
+      say(table([outcome]));
     } catch (error) {
       // One that cannot run here does not keep the others from it.
       outcomes.push({ id, title, tookMs: tookMs(), figures: [], error: words(error) });
@@ -70,6 +72,14 @@ if (!values.quick) {
     outcomes: merged(before, outcomes),
   };
   writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
-  say(`\nWritten to bench/results.json.`);
+  const text = readFileSync(PAGE, 'utf8');
+  const [begin, end] = ['<!-- bench: begin -->', '<!-- bench: end -->'].map((mark) =>
+    text.indexOf(mark),
+  );
+  if (begin === undefined || end === undefined || begin < 0 || end < begin)
+    throw new Error('docs/benchmarks.md has lost the marks between which its table stands');
+  const head = text.slice(0, text.indexOf('\n', begin) + 1);
+  writeFileSync(PAGE, `${head}\n${page(results)}\n\n${text.slice(end)}`);
+  say('\nWritten to bench/results.json and docs/benchmarks.md.');
 }
 process.exit();

@@ -38,9 +38,38 @@ export function merged(before: readonly Outcome[], now: readonly Outcome[]): Out
 
 const numberOf = ({ id }: Pick<Benchmark, 'id'>): number => Number(id.slice(1));
 
+/** The results as a table for a page. */
+export function page({ at, machine: on, outcomes }: Results): string {
+  const rows = rowsOf(outcomes).map((cells) => `| ${cells.join(' | ')} |`);
+  return [
+    `${at.slice(0, 10)}, ${on['cores']} cores (${on['processor']}), ${on['memoryGiB']} GiB, Node ${on['node']}:`,
+    '',
+    `| ${HEAD.join(' | ')} |`,
+    `|${'---|'.repeat(HEAD.length)}`,
+    ...rows,
+  ].join('\n');
+}
+
 /** The figures as a table for a terminal. */
 export function table(outcomes: readonly Outcome[]): string {
-  const rows = outcomes.flatMap(({ id, figures, error }) => [
+  const rows = rowsOf(outcomes);
+  const widths = HEAD.map((_, at) =>
+    Math.max(...[HEAD, ...rows].map((row) => (row[at] ?? '').length)),
+  );
+  return [HEAD, ...rows]
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+const HEAD: readonly string[] = ['', 'figure', 'measured', 'quartiles', 'goal', 'met'];
+
+function rowsOf(outcomes: readonly Outcome[]): string[][] {
+  return outcomes.flatMap(({ id, figures, error }) => [
     ...figures.map((figure, at) => [
       at === 0 ? id : '',
       figure.name,
@@ -53,18 +82,6 @@ export function table(outcomes: readonly Outcome[]): string {
     ]),
     ...(error === undefined ? [] : [[id, `did not run: ${error}`, '', '', '', '']]),
   ]);
-  const head = ['', 'figure', 'measured', 'quartiles', 'goal', 'met'];
-  const widths = head.map((_, at) =>
-    Math.max(...[head, ...rows].map((row) => (row[at] ?? '').length)),
-  );
-  return [head, ...rows]
-    .map((row) =>
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }
 
 function goalText({ goal, unit }: Figure): string {
