@@ -24,7 +24,7 @@ import { planCard } from './plan.ts';
 import { progressCard } from './progress.ts';
 import { questionCard } from './question.ts';
 import { heard, reminderCard } from './replies.ts';
-import { runbookCard, runbooksCard } from './runbook.ts';
+import { offerCard, runbookCard, runbooksCard } from './runbook.ts';
 import { signalCard, signalLine, signalStormCard, signalToldAgain } from './signal.ts';
 import { exampleSignal } from './signal-examples.ts';
 import { cardOf } from './card.ts';
@@ -304,6 +304,35 @@ describe('C15, Z2: text from outside', () => {
       expect([name, hiddenIn(card.body), hiddenIn(card.formatted_body)]).toEqual([name, [], []]);
       expect([name, fits(card) || byteLength(JSON.stringify(card))]).toEqual([name, true]);
       expect(card.formatted_body).not.toContain('href="https://matrix.to/#/@');
+    }
+  });
+
+  it('K11, C15: a runbook that is offered shows every command whole, at the largest that is offered', () => {
+    // As `learn.ts` weighs them: 5,000 bytes in all, what must be escaped counts six times.
+    for (const character of ['&', '"', 'x', 'ä']) {
+      const each = Math.floor(5_000 / 12 / (character === 'x' ? 1 : character === 'ä' ? 2 : 6));
+      const steps = Array.from({ length: 12 }, (_, index) => ({
+        title: character.repeat(120),
+        target: `{{target_${index + 1}}}`,
+        run: character.repeat(each),
+      }));
+      const parameters = Object.fromEntries(
+        steps.map((_, index) => [
+          `target_${index + 1}`,
+          { type: 'entity' as const, entity_types: ['host'], description: 'Where it is done.' },
+        ]),
+      );
+      const title = character.repeat(100);
+      const runbook = { slug: 'x', title, summary: 'y'.repeat(300), body: '', parameters, steps };
+      const card = offerCard(
+        { runbook, status: 'offered', decidedBy: null, decidedAt: null },
+        view,
+      );
+      expect([character, fits(card) || byteLength(JSON.stringify(card))]).toEqual([
+        character,
+        true,
+      ]);
+      expect(card.body.split('\n').filter((line) => line === steps[0]?.run)).toHaveLength(12);
     }
   });
 

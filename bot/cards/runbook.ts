@@ -15,17 +15,28 @@ export interface OfferState {
   readonly decidedAt: Date | null;
 }
 
-/** A sequence that succeeded several times, offered as a runbook (K11); later what was decided. It shows all of it. */
+// The words around the commands give way, the commands never.
+const TITLES = [120, 60, 20];
+
+/**
+ * A sequence that succeeded several times, offered as a runbook (K11); later what was decided. It shows every command whole: what
+ * could not be shown is not offered.
+ */
 export function offerCard(offer: OfferState, view: View): Card {
+  return fitting(TITLES.map((titles) => () => offerForm(offer, view, titles)));
+}
+
+function offerForm(offer: OfferState, view: View, titles: number): Card {
   const { runbook, status } = offer;
   const when = offer.decidedAt === null ? '' : `, ${clock(offer.decidedAt, view)}`;
   const by = nameOf(offer.decidedBy);
+  const title = label(runbook.title, titles);
   const head =
     status === 'offered'
-      ? rich`📘 Keep this as a runbook? ${label(runbook.title, 100)}`
+      ? rich`📘 Keep this as a runbook? ${title}`
       : status === 'active'
-        ? rich`📘 Runbook ${label(runbook.title, 100)}`
-        : rich`🚫 No runbook: ${label(runbook.title, 100)}`;
+        ? rich`📘 Runbook ${title}`
+        : rich`🚫 No runbook: ${title}`;
   return cardOf([
     para(
       strong(head),
@@ -35,7 +46,7 @@ export function offerCard(offer: OfferState, view: View): Card {
       rich`${label(runbook.summary, 300)}`,
     ),
     takes(runbook, 40),
-    ...stepsOf(runbook, { steps: 40, characters: 8_000 }),
+    ...stepsOf(runbook, { steps: 40, characters: 8_000, titles }),
     status === 'offered'
       ? para(
           rich`Tap ✅ to keep it, ❌ to drop it. Kept, it can be proposed as a plan; each of its changes is asked for as always.`,
@@ -116,11 +127,11 @@ function takes({ parameters }: RunbookFile, most: number): Rich | undefined {
 /** The steps, each with the command or the call that does it. */
 function stepsOf(
   { steps }: RunbookFile,
-  most: { steps: number; characters: number },
+  most: { steps: number; characters: number; titles?: number },
 ): Array<Rich | undefined> {
   return steps.slice(0, most.steps).flatMap((step, index) => {
     const where = step.target === undefined ? '' : ` · on ${label(step.target, 60)}`;
-    const head = para(rich`${index + 1}. ${label(step.title, 120)}${where}`);
+    const head = para(rich`${index + 1}. ${label(step.title, most.titles ?? 120)}${where}`);
     if (step.run !== undefined) return [head, pre(cut(step.run, most.characters))];
     if (step.tool !== undefined) return [head, para(rich`calls ${slug(step.tool)}`)];
     return [head, step.detail === undefined ? undefined : para(rich`${label(step.detail, 300)}`)];
