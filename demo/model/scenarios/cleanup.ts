@@ -42,10 +42,10 @@ export const cleanup: Scenario = {
     const machines = job.named.length > 0 ? job.named : job.active('host', 'vm');
     const before = look(
       job,
-      machines.map(({ slug, name }) => ({
+      machines.map(({ slug }) => ({
         target: slug,
         command: DISKS,
-        purpose: `Disk space of ${name}`,
+        purpose: 'Disk space',
       })),
       {
         also: [
@@ -169,11 +169,10 @@ function remove(job: Job, disk: FileSystem, folder: Folder, before: readonly Run
   if (done.got.status !== 'completed') {
     return complete('failure', `${folder.path} could not be deleted: ${firstWords(done.got)}.`);
   }
-  const after = look(
-    job,
-    [{ target, command: DISKS, purpose: `Disk space of ${nameOf(target)}` }],
-    { after: done.got.askedAt, also: step(job, 2, 'done') },
-  );
+  const after = look(job, [{ target, command: DISKS, purpose: 'Disk space' }], {
+    after: done.got.askedAt,
+    also: step(job, 2, 'done'),
+  });
   if ('reply' in after) return after.reply;
   const closing = step(job, 3, 'done');
   if (closing.length > 0) return make(...closing);

@@ -209,7 +209,7 @@ function diskCommands(job: Job): Command[] {
   if (!job.says(/\bdisks?\b|\bspace\b|\bstorage\b/)) return [];
   return job
     .active('host', 'vm')
-    .map(({ slug, name }) => ({ target: slug, command: DISKS, purpose: `Disk space of ${name}` }));
+    .map(({ slug }) => ({ target: slug, command: DISKS, purpose: 'Disk space' }));
 }
 
 function diskReport(disks: readonly Run[]): string[] {

@@ -20,10 +20,10 @@ export const status: Scenario = {
 function disks(job: Job): Reply {
   const looked = look(
     job,
-    machines(job).map(({ slug, name }) => ({
+    machines(job).map(({ slug }) => ({
       target: slug,
       command: DISKS,
-      purpose: `Disk space of ${name}`,
+      purpose: 'Disk space',
     })),
   );
   if ('reply' in looked) return looked.reply;
@@ -33,10 +33,10 @@ function disks(job: Job): Reply {
 function health(job: Job): Reply {
   const looked = look(
     job,
-    machines(job).map(({ slug, name }) => ({
+    machines(job).map(({ slug }) => ({
       target: slug,
       command: 'uptime; systemctl --failed --no-legend --no-pager',
-      purpose: `Uptime and failed units of ${name}`,
+      purpose: 'Uptime and failed units',
     })),
     { also: [{ name: 'list_entities', args: { type: ['host', 'vm', 'lxc'] } }] },
   );

@@ -146,7 +146,7 @@ function scope(job: Job, machines: readonly Machine[]): string {
 }
 
 function listCommand(slug: string): Command {
-  return { target: slug, command: LIST, purpose: `Packages to upgrade on ${nameOf(slug)}` };
+  return { target: slug, command: LIST, purpose: 'Packages to upgrade' };
 }
 
 function upgradeCommand(slug: string, packages: readonly Upgrade[]): Command {
