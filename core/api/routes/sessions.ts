@@ -1,20 +1,14 @@
 import { z } from 'zod';
 import type { Reader } from '../../db/database.ts';
-import {
-  ExecutionStatus,
-  PlanStepStatus,
-  SessionOutcome,
-  SessionStatus,
-  type PlanStep,
-  type Question,
-} from '../../db/rows.ts';
+import { SessionStatus, type PlanStep, type Question } from '../../db/rows.ts';
 import { NotFoundError } from '../../errors.ts';
 import type { SessionId } from '../../ids.ts';
 import { taskDigest } from '../../tasks/digest.ts';
 import { reviewTask } from '../../tasks/review.ts';
-import { count, idOut, pageSize, rowId, stored, words } from '../fields.ts';
+import { count, pageSize, rowId, words } from '../fields.ts';
 import { lookRoute, type Route } from '../route.ts';
 import { listSessions } from '../session-list.ts';
+import { digest, listing, planStep, question, review, whole } from './session-shapes.ts';
 
 const listQuery = z.strictObject({
   status: z.enum(SessionStatus).optional(),
@@ -36,97 +30,6 @@ const messagesQuery = z.strictObject({
 });
 
 const byId = z.strictObject({ id: rowId<SessionId>('task') });
-const listing = z.object({
-  id: idOut,
-  shortId: z.string(),
-  goal: z.string().nullable(),
-  title: z.string().nullable(),
-  status: z.enum(SessionStatus),
-  outcome: z.enum(SessionOutcome).nullable(),
-  summary: z.string().nullable(),
-  createdBy: z.string(),
-  createdAt: z.date(),
-  lastActivityAt: z.date(),
-  endedAt: z.date().nullable(),
-  pendingApprovals: z.int(),
-});
-const planStep = z.object({
-  seq: z.int(),
-  generation: z.int(),
-  title: z.string(),
-  detail: z.string().nullable(),
-  status: z.enum(PlanStepStatus),
-  note: z.string().nullable(),
-});
-const question = z.object({
-  id: idOut,
-  prompt: z.string(),
-  why: z.string().nullable(),
-  options: stored(z.array(z.string())),
-  status: z.enum(['open', 'answered', 'cancelled']),
-  answer: z.string().nullable(),
-  answeredBy: z.string().nullable(),
-});
-const message = z.object({
-  seq: z.bigint(),
-  role: z.enum(['operator', 'note', 'assistant', 'tool']).describe('`note` is Nomos to the agent.'),
-  sender: z.string().nullable(),
-  text: z.string(),
-  toolCalls: z.unknown().describe('The calls that an answer of the agent made; null for none.'),
-  toolCallId: z.string().nullable(),
-  redacted: z.boolean(),
-  at: z.date(),
-});
-const whole = listing.extend({
-  roomId: z.string().nullable(),
-  pausedReason: z.string().nullable(),
-  plan: z.array(planStep),
-  questions: z.array(question),
-  messages: z.array(message),
-});
-const digest = z.object({
-  shortId: z.string(),
-  title: z.string().nullable(),
-  status: z.enum(SessionStatus),
-  outcome: z.enum(SessionOutcome).nullable(),
-  summary: z.string().nullable(),
-  byStatus: z.array(z.object({ status: z.enum(ExecutionStatus), count: z.int() })),
-  allowed: z.object({
-    byClass: z.int(),
-    byGrant: z.int(),
-    byApproval: z.int(),
-    denied: z.int(),
-  }),
-  entities: z.array(z.string()),
-  knowledge: z.array(z.string()).describe('Titles.'),
-  durationMs: z.number(),
-  passes: z.int(),
-  toolCalls: z.int(),
-  tokensIn: z.int(),
-  tokensOut: z.int(),
-  cost: z.number(),
-  notes: z.array(z.string()),
-});
-const review = z.object({
-  shortId: z.string(),
-  objective: z.string().nullable(),
-  status: z.enum(SessionStatus),
-  outcome: z.enum(SessionOutcome).nullable(),
-  calls: z.array(
-    z.object({
-      tool: z.string(),
-      count: z.int(),
-      failed: z.int(),
-      meanMs: z.number().nullable(),
-    }),
-  ),
-  fanOut: z.array(z.object({ tool: z.string(), what: z.string(), count: z.int() })),
-  blockers: z.array(z.object({ code: z.string(), count: z.int() })),
-  emptyResults: z.int(),
-  oversizedResults: z.array(z.object({ tool: z.string(), characters: z.int() })),
-  advice: z.array(z.string()),
-});
-
 /** Tasks: the list, one with its messages, its plan, questions, digest and review (H1, K12). */
 export const sessionRoutes: readonly Route[] = [
   lookRoute({
