@@ -7,6 +7,8 @@ import type { Producer } from './queues.ts';
 
 /** How often checks that are due are handed over. A job's id is the check and the time that it is due, so none is queued twice. */
 const HAND_OVER_MS = 1_000;
+/** How often it is looked whether the fleet is another one than before. */
+const FOLLOW_MS = 3_000;
 const SIGNALS_MS = 2_000;
 const PRUNE_MS = 10 * 60_000;
 
@@ -32,7 +34,7 @@ export function checkSweeps(deps: {
   return [
     signals,
     {
-      everyMs: HAND_OVER_MS,
+      everyMs: FOLLOW_MS,
       async work() {
         const version = await fleetVersion(database.read);
         if (version !== seen) {
@@ -40,6 +42,11 @@ export function checkSweeps(deps: {
           if (done.added + done.changed + done.gone > 0) log.info(done, 'checks follow the fleet');
           seen = version;
         }
+      },
+    },
+    {
+      everyMs: HAND_OVER_MS,
+      async work() {
         for (const { id, due } of await dueChecks(database)) await producer.check(id, due);
       },
     },

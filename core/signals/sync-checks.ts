@@ -32,6 +32,7 @@ export async function syncChecks(
     const wanted = wantedChecks(definitions, await checkedEntities(unit.db));
     const rows = await unit.db.check.findMany();
     const known = new Map(rows.map((row) => [keyOf(row.entityId, row.name), row]));
+    const hosts = new Map<string, string | null>();
     let added = 0;
     let changed = 0;
     const touched = new Set<string>();
@@ -39,7 +40,7 @@ export async function syncChecks(
       const key = keyOf(one.entityId, one.definition.name);
       const row = known.get(key);
       known.delete(key);
-      const columns = await columnsOf(unit.db, one);
+      const columns = await columnsOf(unit.db, one, hosts);
       if (row === undefined) {
         await unit.db.check.create({
           data: { id: newId(), entityId: one.entityId, name: one.definition.name, ...columns },
@@ -65,8 +66,10 @@ export async function syncChecks(
 export async function fleetVersion(db: Reader): Promise<string> {
   const rows = await db.$queryRaw<Array<{ version: string }>>(sql`
     SELECT concat_ws('/', e.count, e.last, e.gone, r.count, r.from, r.to) AS version
-    FROM (SELECT count(*), max(updated_at) AS last, count(gone_from_file_at) AS gone FROM entities) e,
-      (SELECT count(*), max(valid_from) AS from, max(valid_to) AS to FROM relationships) r`);
+    FROM (SELECT count(*), max(updated_at) AS last, count(gone_from_file_at) AS gone FROM entities
+        WHERE source <> 'task') e,
+      (SELECT count(*), max(valid_from) AS from, max(valid_to) AS to FROM relationships
+        WHERE type = 'runs_on') r`);
   return rows[0]?.version ?? '';
 }
 
@@ -107,13 +110,18 @@ async function checkedEntities(db: Reader): Promise<CheckedEntity[]> {
   });
 }
 
-async function columnsOf(db: Reader, { definition, parameters, machine }: WantedCheck) {
+async function columnsOf(
+  db: Reader,
+  { definition, parameters, machine }: WantedCheck,
+  hosts: Map<string, string | null>,
+) {
+  if (machine !== null && !hosts.has(machine)) hosts.set(machine, await hostOf(db, machine));
   return {
     kind: parameters.kind,
     parameters: { ...parameters },
     severity: definition.severity,
     machine,
-    host: machine === null ? null : await hostOf(db, machine),
+    host: machine === null ? null : (hosts.get(machine) ?? null),
     everyMs: definition.everyMs,
     timeoutMs: definition.timeoutMs,
     raiseAfter: definition.raiseAfter,
