@@ -2,9 +2,9 @@
 import type { Call } from '../model.ts';
 import { sure } from './lenient.ts';
 
-/** Programs that take such a word for something to work on, or that hand it on to another. */
+/** Programs that take such a word for something to work on, that hand it on to another, or that write their settings and logs whatever they are asked. */
 const EXCEPT =
-  /\.sh$|^(eval|exec|source|\.|trap|alias|command|builtin|kill|init|telinit|killall5|pveperf|pm-suspend|pm-hibernate|systemctl-reboot|sendmail|mail|xargs|git|pm2|make|test|\[|echo|printf|read|set|python\d?|perl|ruby|node|nodejs|php|expect|wish|tclsh|gdb)$/;
+  /\.sh$|^(eval|exec|source|\.|trap|alias|command|builtin|kill|init|telinit|killall5|pveperf|pm-suspend|pm-hibernate|systemctl-reboot|sendmail|mail|xargs|git|pm2|gcloud|gsutil|bq|az|make|test|\[|echo|printf|read|set|python\d?|perl|ruby|node|nodejs|php|expect|wish|tclsh|gdb)$/;
 
 /** Programs whose verbs have a help of their own, with the verbs that are the program's and no plugin's. */
 const VERBS: Readonly<Record<string, RegExp>> = {

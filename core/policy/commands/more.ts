@@ -180,10 +180,12 @@ export const more: Table = {
   },
   snmpget: onlyIf(/^(-v ?2c|-v ?1) -c \w+ [\w.:-]+( [\w.:-]+)+$/),
   snmpwalk: onlyIf(/^(-v ?2c|-v ?1) -c \w+ [\w.:-]+( [\w.:-]+)*$/),
+  // Asked for their version alone they write settings and logs into the home directory.
+  ...each('az gcloud gsutil bq', onlyIf(/^$(?!$)/, GONE)),
   ...each('hcloud argocd mc', cloud),
   // These write logs or caches of every call.
   ...each(
-    'az gcloud gsutil doctl openstack linode-cli oci flyctl heroku s3cmd b2 eksctl kops govc longhornctl cilium occ',
+    'doctl openstack linode-cli oci flyctl heroku s3cmd b2 eksctl kops govc longhornctl cilium occ',
     onlyIf(/^(--version|version)$/, GONE),
   ),
   fping: onlyIf(
