@@ -11,7 +11,7 @@ export const contextBench: Benchmark = {
   id: 'B6',
   title: 'tokens sent per pass in a long task',
   async run({ quick, say }) {
-    const [early, late] = quick ? [20, 60] : [50, 500];
+    const [early, late] = quick ? [10, 30] : [50, 500];
     const script: Step[] = [
       { toolCalls: [{ name: 'set_goal', arguments: { goal: 'The disks are watched' } }] },
       ...Array.from({ length: late }, (_, turn) => [
@@ -37,8 +37,9 @@ export const contextBench: Benchmark = {
         sent.push(requests.reduce((sum, request) => sum + tokensOf(request), 0));
         if (turn % 100 === 99) say(`turn ${turn + 1}: about ${sent.at(-1)} tokens`);
       }
+      const reach = quick ? 5 : 10;
       // Around each, since what gives way gives way in steps.
-      const around = (turn: number): number[] => sent.slice(turn - 10, turn + 10);
+      const around = (turn: number): number[] => sent.slice(turn - reach, turn + reach);
       const sides = { early: summarise(around(early)), late: summarise(around(late)) };
       return [
         {
