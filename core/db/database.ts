@@ -49,6 +49,13 @@ const RETRYABLE = /40P01|40001|P2034|deadlock detected|could not serialize/;
  */
 const PLANS_KEPT = 400;
 
+/**
+ * A transaction that says nothing for so long is ended by PostgreSQL. A process that is frozen, or cut off without being told, in
+ * the middle of one would otherwise keep its rows locked for good, and whoever takes its work over would wait for them (R6). Under
+ * the lease, so that they are free when that ends.
+ */
+const IDLE_TRANSACTION_MS = 20_000;
+
 /** Postgres, as the rest of the program sees it. */
 export class Database {
   readonly url: string;
@@ -60,11 +67,12 @@ export class Database {
   }
 
   /**
-   * Connects a pool of at most `connections` (default 10). Throws `database_unreachable` with host and port.
+   * Connects a pool of at most `connections` (default 10). A transaction of its that is idle for `idleTransactionMs` (default
+   * 20 s) is ended. Throws `database_unreachable` with host and port.
    */
   static async connect(
     url: string,
-    options: { connections?: number; name?: string } = {},
+    options: { connections?: number; name?: string; idleTransactionMs?: number } = {},
   ): Promise<Database> {
     const adapter = new PrismaPg({
       connectionString: url,
@@ -72,6 +80,7 @@ export class Database {
       connectionTimeoutMillis: 10_000,
       application_name: options.name ?? 'nomos',
       keepAlive: true,
+      idle_in_transaction_session_timeout: options.idleTransactionMs ?? IDLE_TRANSACTION_MS,
       Client: SteadyClient,
     });
     const client = new PrismaClient({ adapter, queryPlanCacheMaxSize: PLANS_KEPT });

@@ -1,5 +1,6 @@
 import net from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Database } from '../../core/db/database.ts';
 import { openConnection } from '../../core/db/pg.ts';
 import { freshDatabase } from '../support/services.ts';
 
@@ -54,5 +55,33 @@ test('R9: a connection that PostgreSQL ends the moment it is made does not end t
   await expect(connection.query('SELECT 1')).rejects.toThrow(/terminat|closed|queryable/i);
   await connection.end();
   server.close();
+  expect(thrown).toEqual([]);
+});
+
+test('R6, R11: a process that falls silent in the middle of a transaction does not keep its rows locked for good', async () => {
+  const url = await freshDatabase();
+  const [silent, other] = await Promise.all([
+    Database.connect(url, { connections: 1, idleTransactionMs: 500 }),
+    Database.connect(url, { connections: 2 }),
+  ]);
+  await other.read.setting.create({ data: { key: 'row', value: 'before' } });
+  const [locked, woken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const first = silent.write(async ({ db }) => {
+    await db.setting.update({ where: { key: 'row' }, data: { value: 'of the silent one' } });
+    locked.resolve();
+    await woken.promise;
+    await db.setting.update({ where: { key: 'row' }, data: { value: 'of the silent one' } });
+  });
+  first.catch(() => {});
+  await locked.promise;
+  await other.write(async ({ db }) =>
+    db.setting.update({ where: { key: 'row' }, data: { value: 'of the other' } }),
+  );
+  woken.resolve();
+  // When it wakes up nothing of it counts; and it can work again.
+  await expect(first).rejects.toThrow();
+  const row = await silent.read.setting.findUniqueOrThrow({ where: { key: 'row' } });
+  expect(row.value).toBe('of the other');
+  await Promise.all([silent.close(), other.close()]);
   expect(thrown).toEqual([]);
 });
