@@ -16,8 +16,8 @@ function onServices(name: string, testTimeoutMs: number) {
 
 export default defineConfig({
   test: {
-    // Tests mostly wait for services and for other processes: one worker more than the default on two cores.
-    maxWorkers: 2,
+    // Tests mostly wait for services and for other processes: two workers more than the default on two cores.
+    maxWorkers: 3,
     projects: [
       {
         test: {
