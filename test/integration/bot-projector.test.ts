@@ -4,7 +4,10 @@ import { rich } from '../../bot/cards/rich.ts';
 import { putCard } from '../../bot/outbox/enqueue.ts';
 import { cardKey } from '../../bot/projector/keys.ts';
 import { Projector } from '../../bot/projector/projector.ts';
+import { clientTask } from '../../core/api/mcp/task.ts';
 import { settleTrouble } from '../../core/events/settle.ts';
+import { requestExecution } from '../../core/executions/request.ts';
+import { newId } from '../../core/ids.ts';
 import { completeTask } from '../../core/tasks/complete.ts';
 import { proposePlan, updatePlanStep } from '../../core/tasks/plan.ts';
 import { askQuestion } from '../../core/tasks/questions.ts';
@@ -42,6 +45,27 @@ describe('a new task', () => {
     expect(link.html).toContain(encodeURIComponent(one.roomId));
     const turn = await world.database.read.turn.findUniqueOrThrow({ where: { id: one.turnId } });
     expect(turn.rootEvent).toBe(world.card(cardKey.turn(one.turnId)).eventId);
+  });
+
+  it('H6: that of an MCP client says whose it is, and shows what the client asks for with all that decides', async () => {
+    const actor = { operator: { userId: ANN, role: 'approver' as const }, token: 'desktop' };
+    const { sessionId, turnId } = await clientTask(world.database, actor, newId());
+    await world.settle();
+    expect(world.card(cardKey.turn(turnId)).body).toContain(
+      'The client “desktop” works here over MCP',
+    );
+    const { roomId } = world.card(cardKey.task(sessionId));
+    expect(world.roomNames.get(roomId)).toContain('MCP client desktop');
+    const asked = await world.write(async (unit) =>
+      requestExecution(unit, {
+        ...{ sessionId, turnId, passId: null, toolCallId: null },
+        ...{ target: 'host:web-1', command: 'systemctl restart nginx', purpose: 'bring it back' },
+      }),
+    );
+    await world.settle();
+    const card = world.card(cardKey.execution({ id: asked.executionId, batchId: null }));
+    expect(card.roomId).toBe(roomId);
+    expect(card.body).toContain('systemctl restart nginx');
   });
 
   it('T7, T8: its room is named by mark and goal, never by the raw request, and renamed only when one of them changes', async () => {
