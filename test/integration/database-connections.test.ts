@@ -85,3 +85,21 @@ test('R6, R11: a process that falls silent in the middle of a transaction does n
   await Promise.all([silent.close(), other.close()]);
   expect(thrown).toEqual([]);
 });
+
+test('Z9: the server finds by itself, within half a minute, that who holds a lock has gone without a word', async () => {
+  const connection = await openConnection(await freshDatabase(), 'test');
+  // Asked of the socket by the server.
+  const setting = async (name: string): Promise<number> => {
+    const { rows } = await connection.query<{ value: string }>(
+      'SELECT current_setting($1) AS value',
+      [name],
+    );
+    return Number(rows[0]?.value);
+  };
+  const idle = await setting('tcp_keepalives_idle');
+  const interval = await setting('tcp_keepalives_interval');
+  const count = await setting('tcp_keepalives_count');
+  await connection.end();
+  expect(idle).toBeGreaterThan(0);
+  expect(idle + interval * count).toBeLessThanOrEqual(30);
+});
