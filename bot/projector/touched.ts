@@ -92,6 +92,10 @@ export function touchedBy(event: LoggedEvent): Touched[] {
       return [];
     case 'runbook.changed':
       return [{ kind: 'runbook', runbookId: refId }];
+    default:
+      event.type satisfies never;
+      // A worker of a newer version may write kinds that this one does not know yet.
+      return [];
   }
 }
 
