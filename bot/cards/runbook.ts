@@ -1,4 +1,5 @@
 import type { RunbookFile } from '../../core/knowledge/runbook-file.ts';
+import { openText } from '../../core/knowledge/runbook-template.ts';
 import { allowedWords } from '../../core/knowledge/runbook-parameters.ts';
 import type { RunbookListing } from '../../core/knowledge/runbooks.ts';
 import { cardOf, fitting, type Card } from './card.ts';
@@ -30,7 +31,7 @@ function offerForm(offer: OfferState, view: View, titles: number): Card {
   const { runbook, status } = offer;
   const when = offer.decidedAt === null ? '' : `, ${clock(offer.decidedAt, view)}`;
   const by = nameOf(offer.decidedBy);
-  const title = label(runbook.title, titles);
+  const title = label(openText(runbook.title), titles);
   const head =
     status === 'offered'
       ? rich`📘 Keep this as a runbook? ${title}`
@@ -95,7 +96,7 @@ export function runbookCard(runbook: RunbookFile, status: string): Card {
       const left = runbook.steps.length - steps;
       return cardOf([
         para(
-          strong(rich`📘 ${label(runbook.title, 100)}`),
+          strong(rich`📘 ${label(openText(runbook.title), 100)}`),
           rich`${label(runbook.summary, 300)}`,
           status === 'offered' ? rich`Offered, and not decided yet.` : undefined,
         ),
@@ -109,7 +110,7 @@ export function runbookCard(runbook: RunbookFile, status: string): Card {
 
 function line({ slug: name, title, used, succeeded }: RunbookListing): Rich {
   const record = used === 0 ? '' : ` · used ${used}×, ${succeeded} succeeded`;
-  return rich`${slug(name)} ${label(title, 80)}${record}`;
+  return rich`${slug(name)} ${label(openText(title), 80)}${record}`;
 }
 
 function takes({ parameters }: RunbookFile, most: number): Rich | undefined {
@@ -130,8 +131,10 @@ function stepsOf(
   most: { steps: number; characters: number; titles?: number },
 ): Array<Rich | undefined> {
   return steps.slice(0, most.steps).flatMap((step, index) => {
-    const where = step.target === undefined ? '' : ` · on ${label(step.target, 60)}`;
-    const head = para(rich`${index + 1}. ${label(step.title, most.titles ?? 120)}${where}`);
+    const where = step.target === undefined ? '' : ` · on ${label(openText(step.target), 60)}`;
+    const head = para(
+      rich`${index + 1}. ${label(openText(step.title), most.titles ?? 120)}${where}`,
+    );
     if (step.run !== undefined) return [head, pre(cut(step.run, most.characters))];
     if (step.tool !== undefined) return [head, para(rich`calls ${slug(step.tool)}`)];
     return [head, step.detail === undefined ? undefined : para(rich`${label(step.detail, 300)}`)];

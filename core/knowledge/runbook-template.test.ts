@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { classify } from '../policy/classify.ts';
-import { faultOfShell, fillShell, fillText, namesIn } from './runbook-template.ts';
+import { faultOfShell, fillShell, fillText, namesIn, openText } from './runbook-template.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -77,6 +77,12 @@ describe('Z3, K10: a value in a command', () => {
 });
 
 describe('Z3, K10: a template', () => {
+  it('shows the names of what comes into it as long as there are no values', () => {
+    expect(openText('Back up {{pve_id}} on {{host.name}}; docker ps --format {{.Names}}')).toBe(
+      'Back up ‹pve id› on ‹host›; docker ps --format {{.Names}}',
+    );
+  });
+
   it.each([
     'df {{p}}',
     'ls --a={{p}} > {{p}}.txt',

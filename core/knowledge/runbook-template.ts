@@ -18,6 +18,11 @@ export function fillText(template: string, values: ParameterValues): string {
   return filled(template, values, String);
 }
 
+/** A template of plain text before it has values, as people read it: each place shows the name of what comes there. */
+export function openText(template: string): string {
+  return template.replace(PLACEHOLDER, (_all, name: string) => `‹${name.replaceAll('_', ' ')}›`);
+}
+
 /**
  * A template of shell source with its values (Z3): each stands there as one word that the shell takes literally, whatever it holds.
  * Only for templates that `faultOfShell` finds nothing wrong with.

@@ -102,7 +102,7 @@ describe('C12, K10: !runbooks', () => {
     expect(shown).toMatch(/^📘 Free disk space/);
     expect(shown).toContain('• path The file system that is full. (absolute path; otherwise /)');
     expect(shown).toContain(
-      '3. Shrink the journal to {{journal_mib}} MiB · on {{target}}\njournalctl --vacuum-size={{journal_mib}}M',
+      '3. Shrink the journal to ‹journal mib› MiB · on ‹target›\njournalctl --vacuum-size={{journal_mib}}M',
     );
     expect(await said('!runbooks nothing')).toMatch(
       /^There is no runbook "nothing"\.\nThere are: back-up-container, /,
