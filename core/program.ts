@@ -1,6 +1,3 @@
-import { startBot } from '../bot/bot.ts';
-import { createHandler } from '../bot/handlers/index.ts';
-import { Projector } from '../bot/projector/projector.ts';
 import { startJobs } from '../jobs/start.ts';
 import { migrate } from '../prisma/migrate.ts';
 import { describeLoad, seed } from '../seeds/seed.ts';
@@ -88,8 +85,10 @@ export async function startProgram(
     const jobs = roles.has('jobs')
       ? await bringUpJobs(config, { database, feed, mask }, stack)
       : undefined;
-    const bot = roles.has('bot')
-      ? startBot({
+    // The other roles do without the bot's libraries, which are a third of the program's memory.
+    const bots = roles.has('bot') ? await loadBot() : undefined;
+    const bot = bots
+      ? bots.startBot({
           database,
           feed,
           homeserverUrl: config.matrix.homeserverUrl,
@@ -104,14 +103,14 @@ export async function startProgram(
           operators: config.operators,
           media: { vision: config.model.vision, transcriber: transcriberOf(config) },
           handler: (parts) =>
-            createHandler({
+            bots.createHandler({
               ...parts,
               languages: config.languages,
               botName: BOT_NAME,
               timeZone: config.timeZone,
             }),
           projector: (parts) =>
-            new Projector({
+            new bots.Projector({
               ...parts,
               timeZone: config.timeZone,
               streaming: config.model.streaming,
@@ -152,6 +151,15 @@ export async function startProgram(
     await stack.disposeAsync();
     throw error;
   }
+}
+
+async function loadBot() {
+  const [{ startBot }, { createHandler }, { Projector }] = await Promise.all([
+    import('../bot/bot.ts'),
+    import('../bot/handlers/index.ts'),
+    import('../bot/projector/projector.ts'),
+  ]);
+  return { startBot, createHandler, Projector };
 }
 
 async function bringUpJobs(
