@@ -133,4 +133,6 @@ if (import.meta.main) {
   enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
   if (existsSync('.env')) process.loadEnvFile('.env');
   process.exitCode = await main(process.argv.slice(2), process);
+  // A connection that hangs must not keep a program alive that has ended in good order (J7).
+  if (process.argv[2] === 'start') setTimeout(() => process.exit(), 1_000).unref();
 }

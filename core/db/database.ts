@@ -56,6 +56,9 @@ const PLANS_KEPT = 400;
  */
 const IDLE_TRANSACTION_MS = 20_000;
 
+/** How long the pool may take to close. */
+const CLOSE_MS = 3_000;
+
 /** Postgres, as the rest of the program sees it. */
 export class Database {
   readonly url: string;
@@ -136,8 +139,12 @@ export class Database {
     }
   }
 
-  /** Closes the pool. */
+  /** Closes the pool. Does not wait for what hangs, such as a query behind a lock: that ends with the process (J7). */
   async close(): Promise<void> {
-    await this.#client.$disconnect();
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, CLOSE_MS);
+    await Promise.race([this.#client.$disconnect(), late.promise]).finally(() =>
+      clearTimeout(timer),
+    );
   }
 }

@@ -1,5 +1,5 @@
 import net from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Database } from '../../core/db/database.ts';
 import { openConnection } from '../../core/db/pg.ts';
 import { freshDatabase } from '../support/services.ts';
@@ -102,4 +102,25 @@ test('Z9: the server finds by itself, within half a minute, that who holds a loc
   await connection.end();
   expect(idle).toBeGreaterThan(0);
   expect(idle + interval * count).toBeLessThanOrEqual(30);
+});
+
+test('J7: closing does not wait for a query that hangs behind a lock', async () => {
+  const url = await freshDatabase();
+  const [holder, stuck] = await Promise.all([openConnection(url, 'test'), Database.connect(url)]);
+  await holder.query('BEGIN; LOCK TABLE settings');
+  const hangs = stuck.read.setting.count();
+  hangs.catch(() => {});
+  await vi.waitFor(
+    async () => {
+      const { rows } = await holder.query(
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+      );
+      expect(rows).toHaveLength(1);
+    },
+    { timeout: 30_000 },
+  );
+  await stuck.close();
+  await holder.query('ROLLBACK');
+  await hangs.catch(() => {});
+  await holder.end();
 });
