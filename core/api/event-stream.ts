@@ -92,10 +92,11 @@ export class EventStream {
 
   async #step(): Promise<void> {
     if (this.#behind) return this.#catchUp();
-    const events = this.#queue.splice(0);
-    for (const event of events) await this.#show(event);
-    if (events.length > 0 || this.#over || this.#behind) return;
-    await new Promise<void>((resolve) => (this.#wake = resolve));
+    const [event] = this.#queue;
+    if (event === undefined) return new Promise<void>((resolve) => (this.#wake = resolve));
+    await this.#show(event);
+    // It stays in the queue until then, so that the place does not move on past it; meanwhile the queue may have been given up.
+    if (this.#queue[0] === event) this.#queue.shift();
   }
 
   async #catchUp(): Promise<void> {
@@ -110,8 +111,9 @@ export class EventStream {
   #told(event: LoggedEvent): void {
     if (event.type === 'token.revoked' && event.refId === this.#tokenId) this.end();
     if (this.#session !== undefined && event.sessionId !== this.#session) {
-      // The client's place moves on too, where nothing of its own is on the way.
-      if (!this.#behind && this.#queue.length === 0) this.#cursor = event.id;
+      // The client's place moves on too, where nothing of its own is on the way, and never back: the log is read ahead of the feed.
+      const clear = !this.#behind && this.#queue.length === 0;
+      if (clear && event.id > this.#cursor) this.#cursor = event.id;
       return;
     }
     if (this.#behind) this.#more = true;
