@@ -72,7 +72,10 @@ async function move(unit: Unit, oldId: RoomId, newId: RoomId, botUserId: UserId)
   });
   await replaceInSpace(unit, oldId, newId, childState(botUserId));
   if (old.sessionId !== null) await showAnew(unit, asId<SessionId>(old.sessionId), newId);
-  if (old.kind === 'lobby') await linkAnew(unit, oldId);
+  if (old.kind === 'lobby') {
+    await linkAnew(unit, oldId);
+    await askAnew(unit, oldId);
+  }
 }
 
 /** The Space shows the new room in the old one's place. */
@@ -103,6 +106,41 @@ async function linkAnew(unit: Unit, oldId: RoomId): Promise<void> {
     });
     if (moved.count === 0) continue;
     unit.emit({ type: 'session.changed', sessionId: id, refId: id, data: { what: 'room' } });
+  }
+}
+
+/** What waits for a person in the lobby is asked there: signals that are open, and runbooks that are offered (S2, K11). */
+async function askAnew(unit: Unit, oldId: RoomId): Promise<void> {
+  const [signals, runbooks] = await Promise.all([
+    unit.db.signal.findMany({
+      where: { state: { not: 'resolved' }, calls: { gt: 0 } },
+      orderBy: { raisedAt: 'asc' },
+      select: { id: true, calls: true },
+    }),
+    unit.db.runbook.findMany({ where: { status: 'offered' }, select: { id: true } }),
+  ]);
+  const asked = [
+    ...signals.map(({ id, calls }) => ({
+      key: cardKey.signal(id, calls),
+      event: { type: 'signal.changed', refId: id } as const,
+    })),
+    ...runbooks.map(({ id }) => ({
+      key: cardKey.runbook(id),
+      event: { type: 'runbook.changed', refId: id } as const,
+    })),
+  ];
+  for (const { key, event } of asked) {
+    const lane = roomLane(oldId);
+    const moved = await unit.db.matrixCard.updateMany({
+      where: { cardKey: key, lane },
+      data: { eventId: null, contentHash: '' },
+    });
+    if (moved.count === 0) continue;
+    await unit.db.matrixOutbox.updateMany({
+      where: { lane, cardKey: key, state: 'pending' },
+      data: { state: 'superseded' },
+    });
+    unit.emit(event);
   }
 }
 

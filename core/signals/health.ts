@@ -37,6 +37,9 @@ export function healthOf(status: { health: string; freshUntil: Date | null }, no
  * warns, healthy when all are well, unknown when one could not see. Called by whoever changes a check.
  */
 export async function refreshHealth(unit: Unit, entityId: string): Promise<void> {
+  // One at a time: who waited for the other's row would write over it what it had worked out before.
+  await unit.db
+    .$executeRaw`SELECT pg_advisory_xact_lock(hashtext('nomos_health'), hashtext(${entityId}))`;
   await unit.db.$executeRaw(sql`
     WITH seen AS (
       SELECT status, severity, checked_at, detail, name, ${freshUntilSql} AS fresh_until

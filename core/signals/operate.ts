@@ -44,6 +44,7 @@ export async function muteSignal(
 
 /** ✅: it is dealt with. If it was not, its check raises a new one, which calls. */
 export async function resolveSignal(unit: Unit, id: string, by: string): Promise<SignalVerdict> {
+  await lockCheckOf(unit, id);
   const signal = await required(unit, id);
   const from = stateOf(signal);
   if (from === 'resolved') return { kind: 'already', signal };
@@ -138,6 +139,7 @@ export async function settleSignalsOf(
 ): Promise<void> {
   const open = await unit.db.signal.findMany({ where: { sessionId, state: 'acting' } });
   for (const signal of open) {
+    await lockCheckOf(unit, signal.id);
     const mover = { actor: 'task', data: { success } };
     if (!success || signal.checkId !== null)
       await moveSignal(unit, signal, 'acting', 'acknowledged', mover);
@@ -159,6 +161,12 @@ export async function signalNamed(unit: Unit, shortId: string): Promise<Signal> 
   if (signal === null)
     throw new NotFoundError('signal', shortId.slice(0, 20), '!signals lists them with their ids.');
   return signal;
+}
+
+/** A check's result is stored by check, then signal; who changes both begins with the check too, or they wait for each other. */
+async function lockCheckOf(unit: Unit, signalId: string): Promise<void> {
+  await unit.db.$queryRaw`
+    SELECT id FROM checks WHERE id = (SELECT check_id FROM signals WHERE id = ${signalId}::uuid) FOR UPDATE`;
 }
 
 async function required(unit: Unit, id: string): Promise<Signal> {

@@ -4,7 +4,7 @@ import { newId, newShortId } from '../ids.ts';
 import { databaseNow, later } from '../tasks/lock.ts';
 import { safeText } from '../text/safe.ts';
 import type { Severity } from './check-kinds.ts';
-import { moveSignal, recordSignalMove, stateOf, type SignalDetail } from './states.ts';
+import { lockSignal, moveSignal, recordSignalMove, stateOf, type SignalDetail } from './states.ts';
 
 /** Trouble that comes back so soon after it went away by itself is the same signal, and calls nobody again (S2). */
 export const REOPEN_WITHIN_MS = 30 * 60_000;
@@ -37,8 +37,7 @@ export type Raised = 'raised' | 'reopened' | 'open';
  * calls: somebody believed that it was over.
  */
 export async function raiseSignal(unit: Unit, trouble: Trouble): Promise<Raised> {
-  await lockKey(unit, trouble.key);
-  const last = await lastOf(unit, trouble.key);
+  const last = await lockedLastOf(unit, trouble.key);
   if (last !== null && stateOf(last) !== 'resolved') return 'open';
   const now = await databaseNow(unit);
   const mover = { actor: trouble.by, data: { title: trouble.title, severity: trouble.severity } };
@@ -76,8 +75,7 @@ export async function recovered(
   key: string,
   by: { actor: string; why: string; startsAt?: Date | undefined },
 ): Promise<boolean> {
-  await lockKey(unit, key);
-  const last = await lastOf(unit, key);
+  const last = await lockedLastOf(unit, key);
   if (last === null) return false;
   const from = stateOf(last);
   if (from === 'resolved') return false;
@@ -145,10 +143,15 @@ async function isStorm(unit: Unit, now: Date): Promise<boolean> {
   return called >= CALLS_IN_STORM;
 }
 
-/** Two that raise the same at once must not both find nothing. */
-async function lockKey(unit: Unit, key: string): Promise<void> {
+/**
+ * Two that raise the same at once must not both find nothing; and who deals with the signal in this moment must not make an end
+ * of it that is told only once be passed over.
+ */
+async function lockedLastOf(unit: Unit, key: string): Promise<Signal | null> {
   await unit.db
     .$executeRaw`SELECT pg_advisory_xact_lock(hashtext('nomos_signal'), hashtext(${key}))`;
+  const last = await lastOf(unit, key);
+  return last === null ? null : lockSignal(unit, last.id);
 }
 
 async function freeShortId(unit: Unit): Promise<string> {

@@ -26,7 +26,7 @@ export interface CheckDeps {
 }
 
 /** How many checks may ask one host at the same time: one that hangs holds no more than these. */
-const AT_ONCE_PER_HOST = 2;
+export const AT_ONCE_PER_HOST = 2;
 /** How much longer than its time a check is held, for what else there is to do. */
 const LEASE_OVER_MS = 60_000;
 /** The target ends its command by itself when its time is over; who does not even answer that is not waited for. */
@@ -43,12 +43,13 @@ export async function runCheck(deps: CheckDeps, id: string): Promise<void> {
   try {
     seen = await look(deps, check);
   } catch (error) {
-    if (!(error instanceof NomosError)) throw error;
+    if (!(error instanceof NomosError)) {
+      await release(deps.database, id, deps.owner, { due: false });
+      throw error;
+    }
     seen = unknown(error.message);
-  } finally {
-    if (seen === undefined) await release(deps.database, id, deps.owner);
   }
-  if (seen === undefined) return;
+  if (seen === undefined) return release(deps.database, id, deps.owner, { due: true });
   const { detail, ...rest } = seen;
   const line = deps.mask(detail).replaceAll(/\s+/g, ' ').trim().slice(0, MAX_DETAIL);
   await recordResult(deps.database, { id, owner: deps.owner, seen: { ...rest, detail: line } });
@@ -72,10 +73,16 @@ async function claimCheck(database: Database, id: string, owner: string): Promis
   return claimed === 0 ? null : database.read.check.findUnique({ where: { id } });
 }
 
-/** Gives a check back as if it had not been taken: it is due at once. */
-async function release(database: Database, id: string, owner: string): Promise<void> {
+/** Gives a check back: due at once, as if it had not been taken, or, where it broke, at its next interval. */
+async function release(
+  database: Database,
+  id: string,
+  owner: string,
+  { due }: { due: boolean },
+): Promise<void> {
   await database.read.$executeRaw`
-    UPDATE checks SET lease_owner = NULL, lease_until = NULL, next_at = clock_timestamp()
+    UPDATE checks SET lease_owner = NULL, lease_until = NULL,
+      next_at = CASE WHEN ${due} THEN clock_timestamp() ELSE next_at END
     WHERE id = ${id}::uuid AND lease_owner = ${owner}`;
 }
 

@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts';
 import { eachAlone } from '../db/each-alone.ts';
 import { databaseNow } from '../tasks/lock.ts';
+import { AT_ONCE_PER_HOST } from './run-check.ts';
 import { lockSignal, moveSignal, recordSignalMove } from './states.ts';
 
 /** Trouble that came back silently and stays for so long, with nobody looking, calls once more. */
@@ -10,12 +11,18 @@ export const METRICS_KEPT_DAYS = 30;
 /** Most rows that one look takes away, so that it holds up nothing. */
 const PRUNED_AT_ONCE = 20_000;
 
-/** Checks that are due and in nobody's hand, by the database's clock: what Redis is told again and again until it is done. */
+/**
+ * Checks that are due and in nobody's hand, by the database's clock: what Redis is told again and again until it is done. Those
+ * of a host that is asked by as many as it may be are left out: the many checks of one that hangs keep no other from its turn.
+ */
 export async function dueChecks(database: Database): Promise<Array<{ id: string; due: string }>> {
   return database.read.$queryRaw`
     SELECT id, extract(epoch FROM next_at)::text AS due FROM checks
     WHERE gone_at IS NULL AND next_at <= clock_timestamp()
       AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+      AND (host IS NULL OR host NOT IN (SELECT host FROM checks
+        WHERE host IS NOT NULL AND lease_until > clock_timestamp()
+        GROUP BY host HAVING count(*) >= ${AT_ONCE_PER_HOST}))
     ORDER BY next_at LIMIT 500`;
 }
 
