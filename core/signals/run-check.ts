@@ -7,11 +7,12 @@ import { resolveTarget } from '../graph/targets.ts';
 import { newId, type ExecutionId } from '../ids.ts';
 import { assess } from '../policy/assess.ts';
 import { formatDuration } from '../text/duration.ts';
+import { safeText } from '../text/safe.ts';
 import { storedParameters, type CheckParameters } from './check-kinds.ts';
 import { freshUntilSql } from './health.ts';
 import { certificateProbe, httpProbe, tcpProbe } from './probes/network.ts';
 import { failed, unknown, type Observation } from './probes/observation.ts';
-import { shellProbe, type ShellProbe } from './probes/shell.ts';
+import { saidText, shellProbe, type ShellProbe } from './probes/shell.ts';
 import { recordResult } from './record-result.ts';
 
 /** What making checks needs. */
@@ -51,7 +52,7 @@ export async function runCheck(deps: CheckDeps, id: string): Promise<void> {
   }
   if (seen === undefined) return release(deps.database, id, deps.owner, { due: true });
   const { detail, ...rest } = seen;
-  const line = deps.mask(detail).replaceAll(/\s+/g, ' ').trim().slice(0, MAX_DETAIL);
+  const line = safeText(deps.mask(detail).replaceAll(/\s+/g, ' ').trim().slice(0, MAX_DETAIL));
   await recordResult(deps.database, { id, owner: deps.owner, seen: { ...rest, detail: line } });
 }
 
@@ -209,5 +210,5 @@ function aborted(signal: AbortSignal): Promise<undefined> {
 }
 
 function textOf({ bytes }: Captured): string {
-  return Buffer.from(bytes).toString('utf8');
+  return saidText(bytes);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { storedParameters, type CheckKind } from '../check-kinds.ts';
-import { shellProbe } from './shell.ts';
+import { saidText, shellProbe } from './shell.ts';
 
 const DF = `Filesystem     1024-blocks      Used Available Capacity Mounted on
 udev               4000000         0   4000000       0% /dev
@@ -98,5 +98,32 @@ describe('S1: what checks make of the output of a machine', () => {
       status,
       detail,
     });
+  });
+
+  it('S1, R12: a line of blanks without end is passed by, and holds nothing up', () => {
+    const stdout = `${DF}x${' '.repeat(200_000)}y\n/dev/sdb1 1 ${'9'.repeat(100_000)} 1 1% /${'z'.repeat(5_000)}\n`;
+    expect(judged('disk', { stdout })).toEqual(judged('disk', { stdout: DF }));
+  });
+
+  it('disk: blanks in a path that is asked for are found however many there are', () => {
+    const stdout = '/dev/sdb1   100  50  50   50%   /srv/my  films\n';
+    expect(judged('disk', { stdout: `\n${stdout}` }, { paths: ['/srv/my  films'] })).toMatchObject({
+      status: 'ok',
+      value: 50,
+    });
+  });
+
+  it('X9: a line is given with what follows a secret, so that it is still known as one when it is masked', () => {
+    const secret = `token=${'s3cr3t'.repeat(20)}`;
+    const line = `${'x'.repeat(180)} ${secret}`;
+    const { detail } = judged('command', { stdout: line }, { command: 'uptime' });
+    expect(detail).toBe(line);
+    expect(
+      judged('command', { stdout: 'y'.repeat(100_000) }, { command: 'uptime' }).detail.length,
+    ).toBeLessThan(5_000);
+  });
+
+  it('S1, R12: what a machine says can be stored, whatever its bytes', () => {
+    expect(saidText(Buffer.from([0x61, 0, 0xff, 0x62]))).toBe('a\u2400\ufffdb');
   });
 });

@@ -1,3 +1,4 @@
+import { safeText } from '../../text/safe.ts';
 import type { CheckParameters } from '../check-kinds.ts';
 import { failed, round, tooHigh, unknown, type Observation } from './observation.ts';
 
@@ -20,6 +21,16 @@ const MOUNTS_KEPT = 20;
 const NOT_REAL =
   /^(tmpfs|devtmpfs|udev|none|overlay|squashfs|efivarfs|shm|run|dev|sysfs|proc|cgroup\w*)$/;
 const NOT_REAL_MOUNT = /^\/(dev|proc|run|sys|snap|boot\/efi|var\/lib\/docker)(\/|$)/;
+
+/** Longer lines of `df` are none: a path goes into the name of a series. */
+const LONGEST_LINE = 1_000;
+/** So much of a line is given on: it is cut for good once secrets in it are masked, which must be seen whole for that (X9). */
+const LONGEST_GIVEN = 4_000;
+
+/** What a command printed, as text that can be stored, whatever its bytes. */
+export function saidText(bytes: Uint8Array): string {
+  return safeText(bytes);
+}
 
 /** The probe of a kind; undefined for those that ask over the network, and for a unit without a name. */
 export function shellProbe(parameters: CheckParameters): ShellProbe | undefined {
@@ -83,11 +94,16 @@ function disk(said: Said, limits: CheckParameters & { kind: 'disk' }): Observati
   };
 }
 
+/** One line of `df`. Read from its percent sign on, column by column: a machine may print what a pattern for all of it never ends on. */
 function mountOf(line: string): Mount[] {
-  const parts = /^(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)%\s+(\/.*)$/.exec(line);
-  if (parts === null) return [];
-  const [, source = '', , used, available, , path = ''] = parts;
-  if (NOT_REAL.test(source)) return [];
+  const place = line.length > LONGEST_LINE ? null : /\s\d+%\s+(\/.*)$/.exec(line);
+  if (place === null) return [];
+  const [, path = ''] = place;
+  const columns = line.slice(0, place.index).trimEnd().split(/\s+/);
+  const [total, used, available] = columns.splice(-3);
+  const source = columns.join(' ');
+  if (source === '' || NOT_REAL.test(source)) return [];
+  if (![total, used, available].every((figure) => /^\d+$/.test(figure ?? ''))) return [];
   const usedKib = Number(used);
   const freeKib = Number(available);
   if (usedKib + freeKib === 0) return [];
@@ -138,7 +154,7 @@ const UNIT_STATES = new Set([
 ]);
 
 function unit({ stdout, stderr }: Said): Observation {
-  const state = stdout.trim().split('\n')[0] ?? '';
+  const state = (stdout.trim().split('\n')[0] ?? '').slice(0, LONGEST_GIVEN);
   if (STARTING.has(state))
     return {
       status: 'warn',
@@ -163,7 +179,7 @@ function command(said: Said, limits: CheckParameters & { kind: 'command' }): Obs
   if (exitCode !== 0) return failed(`exit code ${exitCode}${line === '' ? '' : `: ${line}`}`);
   if (limits.warn === undefined && limits.fail === undefined)
     return { status: 'ok', value: null, detail: line || 'exit code 0', metrics: [] };
-  const first = stdout.trim().split('\n')[0]?.trim() ?? '';
+  const first = (stdout.trim().split('\n')[0]?.trim() ?? '').slice(0, LONGEST_GIVEN);
   const value = Number(first);
   if (first === '' || !Number.isFinite(value))
     return unknown(`its first line is no number: ${first || 'nothing was said'}`);
@@ -176,7 +192,7 @@ function command(said: Said, limits: CheckParameters & { kind: 'command' }): Obs
 }
 
 function lastLine(text: string): string {
-  return text.trim().split('\n').at(-1)?.trim().slice(0, 200) ?? '';
+  return text.trim().split('\n').at(-1)?.trim().slice(0, LONGEST_GIVEN) ?? '';
 }
 
 function size(kib: number): string {
