@@ -156,6 +156,16 @@ describe('F2: http_get reads a page', () => {
     expect(value['cut']).toBeDefined();
   });
 
+  it('X9: secrets that stand in a page are masked before the model reads it', async () => {
+    open.answer = (_request, response) => {
+      response.setHeader('content-type', 'text/plain');
+      response.end('use postgres://app:Tr0ub4dor-and-3@db.example.org/app to connect');
+    };
+    const { value } = await get(at());
+    expect(String(value['text'])).toContain('[masked]');
+    expect(JSON.stringify(value)).not.toContain('Tr0ub4dor');
+  });
+
   it('tells an error page as one that did not do', async () => {
     open.answer = (_request, response) => {
       response.statusCode = 404;

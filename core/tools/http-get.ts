@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maskSecrets } from '../executions/masking/masker.ts';
 import { headBytes } from '../text/clip.ts';
 import { getPage, publicWeb, type WebAccess } from '../web/get.ts';
 import { readableText } from '../web/readable.ts';
@@ -25,7 +26,9 @@ export function createHttpGetTool(web: WebAccess, options: { timeoutMs?: number 
         signal: AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS),
         maxBytes: MAX_PAGE_BYTES,
       });
-      const text = readableText(page.body, page.contentType);
+      const readable = readableText(page.body, page.contentType);
+      // Before it is cut: of a secret that was cut, what is left would not be known as one.
+      const text = readable === undefined ? undefined : maskSecrets(readable);
       const shown = headBytes(text ?? '', MAX_TEXT_BYTES);
       return {
         ok: page.status < 400,
