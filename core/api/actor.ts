@@ -17,14 +17,7 @@ export interface Actor {
  */
 export function actorOf(ctx: Context, operators: Operators, needs: Role = 'viewer'): Actor {
   const token: TokenRecord = ctx.state['token'];
-  const operator = token.operator === null ? undefined : operators.find(token.operator);
-  if (operator === undefined) {
-    throw new ApiError(
-      'role_missing',
-      `The token "${token.name}" acts in the name of ${token.operator ?? 'nobody'}, who is not an operator.`,
-      { hint: 'Make one with --operator and an operator of NOMOS_OPERATORS.' },
-    );
-  }
+  const operator = operatorOf(token, operators);
   if (!roleCovers(operator.role, needs)) {
     throw new ApiError(
       'role_missing',
@@ -32,6 +25,17 @@ export function actorOf(ctx: Context, operators: Operators, needs: Role = 'viewe
     );
   }
   return { operator, token: token.name };
+}
+
+/** The operator in whose name a token acts. Throws `role_missing` when that is nobody (any more). */
+export function operatorOf(token: TokenRecord, operators: Operators): Operator {
+  const operator = token.operator === null ? undefined : operators.find(token.operator);
+  if (operator !== undefined) return operator;
+  throw new ApiError(
+    'role_missing',
+    `The token "${token.name}" acts in the name of ${token.operator ?? 'nobody'}, who is not an operator.`,
+    { hint: 'Make one with --operator and an operator of NOMOS_OPERATORS.' },
+  );
 }
 
 /**

@@ -44,7 +44,7 @@ export function createApi(deps: ApiDeps): Koa {
   const open = new Router();
   for (const route of openRoutes) open[route.method](route.path, serving(route, deps));
   app.use(open.routes());
-  app.use(authentication(deps.database));
+  app.use(authentication(deps.database, deps.operators));
   const router = new Router();
   for (const route of ROUTES) {
     router[route.method](route.path, needsScope(route.scopes), serving(route, deps));

@@ -1,5 +1,7 @@
 import type { Context, Middleware, Next } from 'koa';
 import type { Database } from '../db/database.ts';
+import type { Operators } from '../operators.ts';
+import { operatorOf } from './actor.ts';
 import { FailureLimit } from './failures.ts';
 import { ApiError } from './problem.ts';
 import { findToken, touchToken, type Scope, type TokenRecord } from './tokens.ts';
@@ -16,8 +18,10 @@ const TOUCH_EVERY_MS = 60_000;
  * a minute is refused for the rest of it, whatever it shows. Requests that show nothing guess nothing: a browser on the same
  * machine sends them by itself. They have a limit of their own, past which only they are refused. At most twenty entries a minute
  * from one address.
+ *
+ * A token in the name of someone who is no operator (any more) is good for nothing (Z1).
  */
-export function authentication(database: Database): Middleware<ApiState> {
+export function authentication(database: Database, operators: Operators): Middleware<ApiState> {
   const guesses = new FailureLimit();
   const tokenless = new FailureLimit();
 
@@ -52,6 +56,7 @@ export function authentication(database: Database): Middleware<ApiState> {
     if (token.lastUsedAt === null || Date.now() - token.lastUsedAt.getTime() > TOUCH_EVERY_MS) {
       await touchToken(database, token.id);
     }
+    if (token.operator !== null) operatorOf(token, operators);
     ctx.state.token = token;
     return next();
   };

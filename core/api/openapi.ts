@@ -63,8 +63,9 @@ export function problemsOf(route: Route): string[] {
   const fields = Object.keys(propertiesOf(requestSchema(route.params)));
   return [
     'request_invalid',
-    ...(open ? [] : ['not_signed_in', 'scope_missing', 'too_many_failures', 'database_away']),
-    ...(route.role === undefined ? [] : ['role_missing']),
+    ...(open
+      ? []
+      : ['not_signed_in', 'scope_missing', 'role_missing', 'too_many_failures', 'database_away']),
     ...(fields.length === 0 ? [] : ['not_found']),
     ...(route.method === 'get' ? [] : ['media_type', 'body_too_large', 'request_too_slow']),
     'internal_error',

@@ -134,10 +134,10 @@ describe('who is let in', () => {
     expect(await findToken(world.core.database, token)).toMatchObject({ scopes: ['read'] });
   });
 
-  it('T12, A15: a token of someone who is no operator any more changes nothing', async () => {
+  it('T12, A15: a token of someone who is no operator any more changes nothing, and reads nothing (Z1)', async () => {
     await using own = await ApiWorld.open();
     const gone = { ...ann, userId: '@gone:test' } as typeof ann;
-    const token = await own.token(['operate', 'approve'], gone);
+    const token = await own.token(['read', 'operate', 'approve'], gone);
     const before = await own.core.database.read.session.count();
     expect(await own.post('/api/v1/sessions', token, { text: 'hello' })).toMatchObject({
       status: 403,
@@ -147,6 +147,9 @@ describe('who is let in', () => {
       await own.call('PUT', '/api/v1/settings/pause', { token, body: { paused: true } }),
     ).toMatchObject({ status: 403 });
     expect(await own.core.database.read.session.count()).toBe(before);
+    for (const path of ['/api/v1/sessions', '/api/v1/events/stream', '/metrics']) {
+      expect(await own.get(path, token)).toMatchObject({ status: 403 });
+    }
   });
 });
 
