@@ -15,7 +15,8 @@ export class GraphError extends NomosError {
   }
 }
 
-// They decide where a command goes, or which rules hold for it (X12, P6): only who keeps the inventory file may.
+// They decide where a command goes, or which rules hold for it (X12, P6), or what checks ask by themselves, from inside the network
+// (Z6): only who keeps the inventory file may.
 const REACH_KEYS: ReadonlySet<string> = new Set([
   'address',
   'ssh_port',
@@ -23,6 +24,7 @@ const REACH_KEYS: ReadonlySet<string> = new Set([
   'host',
   'pve_id',
   'tags',
+  'url',
 ]);
 const KEY = /^[a-z][a-z0-9_]{0,63}$/;
 
@@ -86,12 +88,13 @@ export async function mergeAttributes(
   return { changed };
 }
 
-function checkKeys(keys: readonly string[]): void {
+/** Throws `GraphError` for a key that is no name, or that is reserved. */
+export function checkKeys(keys: readonly string[]): void {
   const reserved = keys.filter((key) => REACH_KEYS.has(key));
   if (reserved.length > 0) {
     throw new GraphError(
       'attribute_reserved',
-      `${reserved.join(', ')}: these decide where commands go and which rules hold; only the inventory file changes them.`,
+      `${reserved.join(', ')}: these decide where commands and checks go and which rules hold; only the inventory file changes them.`,
       'Note what you found under another key, such as lan_address, and tell the operator if the inventory is wrong.',
     );
   }

@@ -83,6 +83,7 @@ test('K8, X12, P6: what decides where commands go or which rules hold cannot be 
     note('host:web-1', { address: '198.51.100.66', note: 'mine now' }),
     note('lxc:dns', { host: 'host:web-1' }),
     note('host:web-1', { tags: [] }),
+    note('host:web-1', { url: 'http://169.254.169.254/' }),
     note('host:web-1', { _file_state: 'retired' }),
     note('host:web-1', { 'Nginx Version': '1' }),
     note('host:web-1', { log: 'x'.repeat(20_000) }),
@@ -90,6 +91,7 @@ test('K8, X12, P6: what decides where commands go or which rules hold cannot be 
     note('host:web-1', {}),
   );
   expect(told.map((one) => (one['error'] as { code: string }).code)).toEqual([
+    'attribute_reserved',
     'attribute_reserved',
     'attribute_reserved',
     'attribute_reserved',
