@@ -20,6 +20,18 @@ const READ_BYTES = 64 * 1024;
 /** How long one look may take. */
 const LOOK_MS = 10_000;
 
+/** The pass was stopped, or its process is ending, while a script was read: nothing is asked for with a content that is not fixed. */
+class LookInterrupted extends NomosError {
+  constructor(path: string) {
+    super(
+      'look_interrupted',
+      'operator',
+      `Reading ${path} was interrupted, so the change was not asked for.`,
+      { hint: 'If it is still wanted, call again.' },
+    );
+  }
+}
+
 /** A change that is about to be asked for. */
 interface Change {
   target: string;
@@ -48,7 +60,7 @@ export async function lookAtScriptsOn(
 /**
  * Reads the scripts that a change would run, on its target and right before it is asked for: what is in them is judged, and its hash is part of what
  * is decided (A16). A look is a read like any other; one that cannot be made only means that the content is not fixed, which the
- * card says. Throws `TargetError` for a target that no command is sent to.
+ * card says. Throws `TargetError` for a target that no command is sent to, and `look_interrupted` when the pass was stopped meanwhile.
  */
 export async function lookAtScripts(
   context: ChangeContext,
@@ -110,6 +122,7 @@ async function look(
   const { execution } = await awaitExecution(context, id, { timeoutMs: 2 * LOOK_MS, signal });
   if (!isFinal(execution.status)) {
     await context.write((unit) => requestCancel(unit, { executionId: id, by: 'system' }));
+    if (signal.aborted) throw new LookInterrupted(path);
     return 'it could not be read in time';
   }
   const told = /^ *(\d+)\n([0-9a-f]{64}) +-?\n([^]*)$/.exec(execution.stdout);

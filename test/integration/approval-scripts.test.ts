@@ -6,7 +6,9 @@ import { SshError } from '../../core/executions/ssh/errors.ts';
 import { databaseHostKeys } from '../../core/executions/host-keys.ts';
 import { parseInventory } from '../../core/graph/inventory-file.ts';
 import { loadOntology } from '../../core/graph/ontology-file.ts';
-import { agentBench, benchOn, type AgentBench, type Target } from '../support/agent-bench.ts';
+import { asId, type SessionId, type TurnId } from '../../core/ids.ts';
+import { requestStop } from '../../core/tasks/stop.ts';
+import { ANN, agentBench, benchOn, type AgentBench, type Target } from '../support/agent-bench.ts';
 import { runnerFor } from '../support/remote.ts';
 import { startScriptedModel, type AskedRequest, type Reply } from '../support/scripted-model.ts';
 import { findSshd, TestSshd } from '../support/sshd.ts';
@@ -154,3 +156,30 @@ test.skipIf(findSshd() === undefined)(
     }
   },
 );
+
+test('A16, T5: 🛑 while a script is read asks for nothing: no card is left with a content that is not fixed', async () => {
+  const read = Promise.withResolvers<object>();
+  bench = await agentBench(async () => {
+    const { sessionId, turnId } = await bench.database.read.pass.findFirstOrThrow({
+      where: { state: 'running' },
+    });
+    await bench.database.write((unit) =>
+      requestStop(unit, {
+        sessionId: asId<SessionId>(sessionId),
+        turnId: asId<TurnId>(turnId),
+        by: ANN,
+      }),
+    );
+    return read.promise;
+  }, run('bash /opt/job.sh'));
+  const { sessionId } = await bench.open('run the job');
+  expect(await bench.pass(sessionId)).toMatchObject({ state: 'cancelled' });
+  read.resolve({});
+  expect(await stored()).toEqual([]);
+  expect(
+    await bench.database.read.toolCall.findFirstOrThrow({ where: { sessionId } }),
+  ).toMatchObject({
+    state: 'failed',
+    result: expect.stringContaining('look_interrupted'),
+  });
+});
