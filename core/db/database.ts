@@ -18,12 +18,8 @@ export const joinSql = Prisma.join;
 export const noSql = Prisma.empty;
 /** A fragment of SQL. */
 export type Sql = Prisma.Sql;
-/** JSON null as a stored value. */
-export const JsonNull = Prisma.JsonNull;
 /** What a jsonb column takes. */
 export type JsonInput = Prisma.InputJsonValue;
-/** What a jsonb column gives back: to be read through a zod schema. */
-export type JsonOutput = Prisma.JsonValue;
 
 /**
  * One unit of work: a transaction, the events and audit entries that commit with it, and what is to happen only once it

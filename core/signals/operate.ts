@@ -1,13 +1,13 @@
 import type { Unit } from '../db/database.ts';
 import type { Signal } from '../db/rows.ts';
 import { NotFoundError } from '../errors.ts';
-import { asId, type SessionId } from '../ids.ts';
+import type { SessionId } from '../ids.ts';
 import { openTask, type TaskOrigin } from '../tasks/open.ts';
 import { databaseNow, later } from '../tasks/lock.ts';
 import { lockSignal, moveSignal, signalDetail, stateOf, type SignalState } from './states.ts';
 
 /** How long 🔕 silences a signal. */
-export const MUTE_MS = 60 * 60_000;
+const MUTE_MS = 60 * 60_000;
 /** The longest that a signal may be muted. */
 export const LONGEST_MUTE_MS = 30 * 24 * 3_600_000;
 
@@ -186,9 +186,4 @@ async function moved(
   const did = await moveSignal(unit, signal, from, to, { actor: by }, change);
   const now = await unit.db.signal.findUniqueOrThrow({ where: { id: signal.id } });
   return { kind: did ? 'done' : 'already', signal: now };
-}
-
-/** A session's id from a signal's row. */
-export function taskOf(signal: Pick<Signal, 'sessionId'>): SessionId | null {
-  return signal.sessionId === null ? null : asId<SessionId>(signal.sessionId);
 }

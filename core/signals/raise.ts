@@ -7,9 +7,9 @@ import type { Severity } from './check-kinds.ts';
 import { lockSignal, moveSignal, recordSignalMove, stateOf, type SignalDetail } from './states.ts';
 
 /** Trouble that comes back so soon after it went away by itself is the same signal, and calls nobody again (S2). */
-export const REOPEN_WITHIN_MS = 30 * 60_000;
+const REOPEN_WITHIN_MS = 30 * 60_000;
 /** So many people are called for one by one within `STORM_MS`; what comes on top shares a card. */
-export const CALLS_IN_STORM = 8;
+const CALLS_IN_STORM = 8;
 const STORM_MS = 5 * 60_000;
 
 /** What is wrong. */

@@ -8,7 +8,7 @@ export const SIGNAL_STATES = ['raised', 'acknowledged', 'acting', 'muted', 'reso
 export type SignalState = (typeof SIGNAL_STATES)[number];
 
 /** Which state may follow which. Out of `resolved` leads only the same trouble that came back soon. */
-export const SIGNAL_MOVES: Readonly<Record<SignalState, readonly SignalState[]>> = {
+const SIGNAL_MOVES: Readonly<Record<SignalState, readonly SignalState[]>> = {
   raised: ['acknowledged', 'acting', 'muted', 'resolved'],
   acknowledged: ['acting', 'muted', 'resolved'],
   acting: ['acknowledged', 'muted', 'resolved'],

@@ -5,10 +5,10 @@ import { AT_ONCE_PER_HOST } from './run-check.ts';
 import { lockSignal, moveSignal, recordSignalMove } from './states.ts';
 
 /** Trouble that came back silently and stays for so long, with nobody looking, calls once more. */
-export const CALL_AGAIN_AFTER_MS = 15 * 60_000;
+const CALL_AGAIN_AFTER_MS = 15 * 60_000;
 /** How long figures are kept. */
 export const METRICS_KEPT_DAYS = 30;
-/** Most rows that one look takes away, so that it holds up nothing. */
+/** Most rows that one statement takes away, so that it holds up nothing. */
 const PRUNED_AT_ONCE = 20_000;
 
 /**
@@ -55,10 +55,14 @@ export async function sweepSignals(database: Database): Promise<number> {
   );
 }
 
-/** Takes away figures that are too old. Returns how many. */
+/** Takes away all figures that are too old, piece by piece: a big fleet makes more in a while than one piece. Returns how many. */
 export async function pruneMetrics(database: Database): Promise<number> {
-  return database.read.$executeRaw`
-    DELETE FROM metrics WHERE id IN (
-      SELECT id FROM metrics WHERE at < clock_timestamp() - ${METRICS_KEPT_DAYS} * interval '1 day'
-      LIMIT ${PRUNED_AT_ONCE})`;
+  for (let total = 0; ;) {
+    const count = await database.read.$executeRaw`
+      DELETE FROM metrics WHERE id IN (
+        SELECT id FROM metrics WHERE at < clock_timestamp() - ${METRICS_KEPT_DAYS} * interval '1 day'
+        LIMIT ${PRUNED_AT_ONCE})`;
+    total += count;
+    if (count < PRUNED_AT_ONCE) return total;
+  }
 }

@@ -7,7 +7,7 @@ import { takeAlerts } from '../../core/signals/alertmanager.ts';
 import { refreshHealth } from '../../core/signals/health.ts';
 import { acknowledgeSignal } from '../../core/signals/operate.ts';
 import { recordResult } from '../../core/signals/record-result.ts';
-import { dueChecks } from '../../core/signals/sweep.ts';
+import { dueChecks, pruneMetrics } from '../../core/signals/sweep.ts';
 import { ANN, LOBBY } from '../support/bot-world.ts';
 import { SignalsWorld } from '../support/signals-world.ts';
 
@@ -132,4 +132,17 @@ test('S2, C14: a signal that is open is shown anew where the lobby is upgraded t
   expect(card?.roomId).toBe(room);
   await bot.tap(room, card?.eventId ?? '', '👀');
   expect((await signal()).state).toBe('acknowledged');
+});
+
+test('S1: all figures that are too old go, however many a big fleet has made since the last time', async () => {
+  const { database } = world.bot;
+  const box = await database.read.entity.findUniqueOrThrow({ where: { slug: 'host:box' } });
+  await database.read.$executeRaw`
+    INSERT INTO metrics (entity_id, name, value, at)
+    SELECT ${box.id}::uuid, 'old', n, clock_timestamp() - interval '31 days' FROM generate_series(1, 20_001) n`;
+  await database.read.$executeRaw`
+    INSERT INTO metrics (entity_id, name, value, at) VALUES (${box.id}::uuid, 'new', 1, clock_timestamp())`;
+  expect(await pruneMetrics(database)).toBe(20_001);
+  const left = await database.read.metric.findMany({ where: { name: { in: ['old', 'new'] } } });
+  expect(left.map(({ name }) => name)).toEqual(['new']);
 });

@@ -1,5 +1,5 @@
 /** Shells and programs that run code given as text. */
-import { changes, destroys, HOLE, isKnown, literal, shown, unknownArg } from '../model.ts';
+import { changes, destroys, HOLE, isKnown, literal, shown } from '../model.ts';
 import type { Arg, Call, Check, Finding, Shell } from '../model.ts';
 import { secrecyOf } from '../secrets.ts';
 import { sure } from './lenient.ts';
@@ -262,6 +262,3 @@ export const shells: Table = {
     { check: later('runs commands on other machines') },
   ),
 };
-
-/** For tests and wrappers: a word that may be anything. */
-export const ANYTHING = unknownArg();
