@@ -44,8 +44,11 @@ function secretOutput(read: Options, call: Call): Finding[] {
   const [first] = read.operands;
   // `TYPE NAME…`, or `TYPE/NAME…`.
   const kinds = first && /^[\w.,-]+$/.test(first.value) ? [first] : read.operands;
+  // With something around what is put in, the word may name any kind, for there may be nothing to put in.
   const secret = kinds.some((kind) =>
-    kind.value.includes(HOLE) ? !kind.holes.every(namesNoSecret) : SECRETS.test(kind.value),
+    kind.value.includes(HOLE)
+      ? kind.value !== HOLE || !kind.holes.every(namesNoSecret)
+      : SECRETS.test(kind.value),
   );
   const format = valuesOf(read, '-o', '--output').map((arg) => arg.value);
   const plain = format.every((value) => /^(name|wide)$/.test(value)) && !has(read, '--template');
