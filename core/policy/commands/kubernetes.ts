@@ -23,8 +23,11 @@ const namesNoSecret = (hole: HoleKind): boolean =>
 
 /** `get -o name` prints `KIND/NAME`; other formats of names print the name alone. */
 function nameOutput(call: Call): HoleKind {
-  const [kind] = readOptions(call.args, GET).operands;
-  if (!NAMES.test(sure(call))) return { kind: 'any' };
+  const read = readOptions(call.args, GET);
+  const [kind] = read.operands;
+  // Of several formats the last one counts, and a template prints what somebody wrote into an object.
+  const formats = valuesOf(read, '-o', '--output').length;
+  if (formats !== 1 || has(read, '--template') || !NAMES.test(sure(call))) return { kind: 'any' };
   if (!/(^| )(-o ?|--output[= ])=?name( |$)/.test(sure(call))) return { kind: 'id' };
   return kind && /^[a-z][a-z0-9.-]*$/.test(kind.value) && kind.value !== 'all'
     ? { kind: 'paths', patterns: [`${kind.value}/*`] }
