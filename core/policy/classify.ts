@@ -38,9 +38,22 @@ export function classify(command: string, declared?: Risk): Verdict {
   };
 }
 
-/** The files that a command runs as scripts or programs of their own, as far as they can be told from its text. */
+/** Another home, which moves paths that begin there. */
+const OTHER_HOME = /(?<!\$\{?)\b(?:HOME|CDPATH)\b/;
+/** Another root, or a directory for each file. */
+const OTHER_PLACE = /\bchroot\b|-execdir\b|-okdir\b/;
+
+/**
+ * The files that a command runs as scripts or programs of their own, as far as they can be told from its text. Where it may be
+ * another file than it seems there is no path: the wrong one must not be shown as the one that runs.
+ */
 export function scriptsRun(command: string): ScriptUse[] {
-  return [...examine(command).session.scripts.values()];
+  const why = 'its directory is only known when it runs';
+  return [...examine(command).session.scripts.values()].map((use) => {
+    const moves =
+      OTHER_PLACE.test(command) || (OTHER_HOME.test(command) && use.path?.startsWith('/') !== true);
+    return moves && use.path !== undefined ? { ...use, path: undefined, why } : use;
+  });
 }
 
 function examine(command: string): { findings: Finding[]; session: Session } {

@@ -18,6 +18,10 @@ describe('A16: which files a command runs', () => {
     ['find /srv -name x -exec /opt/each {} \\;', '/opt/each', ''],
     ['/opt/bin/ls', '/opt/bin/ls', ''],
     ['bash "/opt/my script.sh"', '/opt/my script.sh', 'sh'],
+    ['bash "$HOME/x.sh"', 'x.sh', 'sh'],
+    ['HOME=/srv bash /opt/x.sh', '/opt/x.sh', 'sh'],
+    ['(cd /opt && ./x.sh)', '/opt/x.sh', ''],
+    ['bash "${HOME}/x.sh"', 'x.sh', 'sh'],
   ];
   test.each(ONE)('%s', (command, path, program) => {
     expect(scriptsRun(command)).toEqual([expect.objectContaining({ path, program })]);
@@ -43,6 +47,11 @@ describe('A16: which files a command runs', () => {
     ['pct exec 101 -- bash /x.sh', 'inside a container'],
     ['cd /opt; cd sub; ./x', 'its directory'],
     ['su - deploy -c ./x.sh', 'its directory'],
+    ['HOME=/srv; cd; ./x.sh', 'its directory'],
+    ['HOME=/srv bash -c "~/x.sh"', 'its directory'],
+    ['CDPATH=/srv cd sub; ./x.sh', 'its directory'],
+    ['chroot /srv /opt/x.sh', 'its directory'],
+    ['find /srv -name x.sh -execdir ./x.sh \\;', 'its directory'],
     ['bash $(ls /opt/*.sh | head -1)', 'its name'],
     ['bash /opt/ü.sh', 'unusual characters'],
   ])('one that cannot be looked at: %s', (command, why) => {
