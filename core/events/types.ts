@@ -40,7 +40,7 @@ export const EVENT_TYPES = [
   // the rest
   'error.raised', // refId: session or null; data: { code, message, hint, fault, retry, about? }
   'error.settled', // data: { about }: what is named so is over; or { event, by }: an operator dealt with that error
-  'settings.changed', // refId: the key
+  'settings.changed', // refId: the key; data: { paused, by }
   'token.revoked', // refId: API token
   'graph.changed', // refId: entity
   'knowledge.changed', // refId: knowledge

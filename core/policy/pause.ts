@@ -21,7 +21,7 @@ export async function setPaused(unit: Unit, paused: boolean, by: string): Promis
     create: { key: KEY, value, updatedBy: by },
     update: { value, updatedBy: by, updatedAt: new Date() },
   });
-  unit.emit({ type: 'settings.changed', refId: KEY, data: { paused } });
+  unit.emit({ type: 'settings.changed', refId: KEY, data: { paused, by } });
   unit.audit({ actor: by, action: paused ? 'kill_switch.on' : 'kill_switch.off' });
   if (paused) await closeGrants(unit, { reason: 'the kill switch was thrown', by });
   return true;

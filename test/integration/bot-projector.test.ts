@@ -12,7 +12,7 @@ import { completeTask } from '../../core/tasks/complete.ts';
 import { proposePlan, updatePlanStep } from '../../core/tasks/plan.ts';
 import { askQuestion } from '../../core/tasks/questions.ts';
 import { setGoal } from '../../core/tasks/status.ts';
-import { ANN, type BotWorld, LOBBY } from '../support/bot-world.ts';
+import { ANN, BOB, type BotWorld, LOBBY } from '../support/bot-world.ts';
 import { drawnTasks, openDrawing } from '../support/drawn-task.ts';
 
 let world: BotWorld;
@@ -281,15 +281,15 @@ describe('what needs a person', () => {
     expect(reminder?.replyTo).toBe(world.card(`execution:${executionId}`).eventId);
   });
 
-  it('P7: the kill switch is told in the lobby', async () => {
+  it('P7: the kill switch is told in the lobby, each time with who it was', async () => {
     const { setPaused } = await import('../../core/policy/pause.ts');
     await world.write(async (unit) => setPaused(unit, true, ANN));
-    await world.write(async (unit) => setPaused(unit, false, ANN));
+    await world.write(async (unit) => setPaused(unit, false, BOB));
     await world.settle();
     const told = world.shown.filter((shown) => shown.cardKey?.startsWith('switch:') === true);
     expect(told.map((shown) => shown.body.slice(0, 20))).toEqual([
       expect.stringContaining('Paused by ann'),
-      expect.stringContaining('Unpaused by ann'),
+      expect.stringContaining('Unpaused by bob'),
     ]);
   });
 });
