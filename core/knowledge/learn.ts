@@ -33,6 +33,9 @@ export async function learnFromTask(unit: Unit, session: Session): Promise<void>
   });
   if (!isExample(runs)) return;
   const sequence = hashOf(runs);
+  // One at a time: of two that end in the same moment, the later one counts the other too.
+  await unit.db
+    .$executeRaw`SELECT pg_advisory_xact_lock(hashtext('nomos_sequence'), hashtext(${sequence}))`;
   await unit.db.taskSequence.upsert({
     where: { sessionId: session.id },
     create: { sessionId: session.id, sequence },
@@ -54,7 +57,7 @@ async function offer(
   runbook: RunbookFile,
 ): Promise<void> {
   const id = newId();
-  // Two tasks that end in the same moment offer it once.
+  // Another runbook may have the name.
   const { count } = await unit.db.runbook.createMany({
     data: {
       id,

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startApi, type ApiServer } from '../../core/api/server.ts';
 import { createToken } from '../../core/api/tokens.ts';
 import { createMasker } from '../../core/executions/masking/masker.ts';
 import { asId, type EntityId, type SessionId } from '../../core/ids.ts';
+import { learnFromTask } from '../../core/knowledge/learn.ts';
 import { searchKnowledge } from '../../core/knowledge/search.ts';
 import { upsertKnowledge } from '../../core/knowledge/upsert.ts';
 import { loadRunbookFolder, parseRunbook } from '../../core/knowledge/runbook-file.ts';
@@ -684,5 +685,34 @@ describe('K11: learning', () => {
       ['runbook.offered', 'system'],
       ['runbook.approved', bob.userId],
     ]);
+
+    // As if it were not known, and the last two of three tasks ended in the same moment.
+    const { read } = bench.database;
+    await read.runbook.deleteMany({ where: { slug: name } });
+    const done = await read.taskSequence.findMany({
+      where: { sequence: offered?.sequence ?? '' },
+      orderBy: { at: 'asc' },
+    });
+    const [a, b, spare] = done.map(({ sessionId }) => sessionId);
+    if (a === undefined || b === undefined || spare === undefined) throw new Error('no tasks');
+    await read.taskSequence.deleteMany({});
+    const learn = (id: string, then: () => Promise<void>): Promise<void> =>
+      bench.database.write(async (unit) => {
+        await learnFromTask(unit, await unit.db.session.findUniqueOrThrow({ where: { id } }));
+        await then();
+      });
+    await learn(spare, () => Promise.resolve());
+    let over = false;
+    let other = Promise.resolve();
+    await learn(a, async () => {
+      other = learn(b, () => Promise.resolve()).finally(() => (over = true));
+      await vi.waitFor(async () => {
+        const waiting = await read.$queryRaw<unknown[]>`
+          SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+        expect(over || waiting.length > 0).toBe(true);
+      }, 10_000);
+    });
+    await other;
+    expect(await learned()).toHaveLength(1);
   });
 });
