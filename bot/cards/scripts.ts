@@ -25,7 +25,7 @@ export function batchScripts(executions: readonly ExecutionState[]): Rich | unde
   if (forms.size === 1) return scriptLines(first.scripts);
   return para(
     open.length === 0
-      ? rich`📌 Its script differs between targets; on each it runs only unchanged.`
+      ? rich`📌 Its script differs between targets; on each it must be unchanged when this starts.`
       : rich`⚠️ On ${open.length} of ${executions.length} targets the script’s content could not be fixed.`,
   );
 }
@@ -34,5 +34,5 @@ function line({ name, hash, why }: ScriptState): Rich {
   const file = code(label(name, 80));
   return hash === null
     ? rich`⚠️ ${file}: its content could not be fixed (${label(why ?? 'not known why', 80)})`
-    : rich`📌 ${file} runs only unchanged, sha256 ${code(hash)}`;
+    : rich`📌 ${file} must be unchanged when this starts, sha256 ${code(hash)}`;
 }

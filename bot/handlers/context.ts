@@ -7,10 +7,12 @@ import {
   type TurnId,
   type UserId,
 } from '../../core/ids.ts';
-import type { Operator, Operators } from '../../core/operators.ts';
+import { roleCovers, type Operator, type Operators } from '../../core/operators.ts';
 import type { NewAttachment } from '../../core/tasks/attachments.ts';
 import type { Language } from '../../core/approvals/words/intent.ts';
 import type { Card } from '../cards/card.ts';
+import { answerTo } from '../cards/replies.ts';
+import { rich } from '../cards/rich.ts';
 import type { View } from '../cards/view.ts';
 import type { InboxEvent } from '../inbox/types.ts';
 import {
@@ -66,6 +68,13 @@ export async function answer(
   place: AnswerPlace = {},
 ): Promise<void> {
   await sendMessage(context.unit, { message: card, ...whereOf(context, place) });
+}
+
+/** Tells a viewer that a tap needs an approver (A15). Whether it did. */
+export async function refuseViewer(context: HandlerContext, place: AnswerPlace): Promise<boolean> {
+  if (roleCovers(context.operator.role, 'approver')) return false;
+  await answer(context, answerTo(rich`🚫 You are a viewer; that needs an approver.`), place);
+  return true;
 }
 
 /** A picture as an answer. */

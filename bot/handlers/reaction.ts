@@ -17,7 +17,7 @@ import { requestStop } from '../../core/tasks/stop.ts';
 import { answerTo } from '../cards/replies.ts';
 import { rich } from '../cards/rich.ts';
 import { readReaction } from './content.ts';
-import { answer, sessionOf, type HandlerContext } from './context.ts';
+import { answer, refuseViewer, sessionOf, type HandlerContext } from './context.ts';
 import { cardAt, turnAt } from './locate.ts';
 import { optionsOf, settleQuestion } from './question.ts';
 import { resumptionWords } from './resume.ts';
@@ -79,7 +79,7 @@ async function onCard(
     case 'deny': {
       if (card.kind === 'hint') return;
       if (card.kind === 'error')
-        return meaning === 'approve' ? settleError(context, card) : undefined;
+        return meaning === 'approve' ? settleError(context, card, target) : undefined;
       if (card.kind === 'former') return onRetiredCard(context, card, target);
       if (card.kind === 'runbook') return onOffer(context, card, meaning, target);
       const approval = await approvalOfCard(context, card);
@@ -121,8 +121,14 @@ async function onOffer(
 }
 
 /** ✅ on an error that no task has: it is dealt with (C7). */
-async function settleError({ unit, operator }: HandlerContext, card: MatrixCard): Promise<void> {
+async function settleError(
+  context: HandlerContext,
+  card: MatrixCard,
+  target: MatrixEventId,
+): Promise<void> {
   if (card.sessionId !== null || card.closed) return;
+  if (await refuseViewer(context, { to: { event: target } })) return;
+  const { unit, operator } = context;
   unit.emit({ type: 'error.settled', data: { event: card.refId, by: operator.userId } });
   unit.audit({ actor: operator.userId, action: 'error.settled', subject: card.refId });
 }
@@ -194,6 +200,7 @@ async function goOn(
 ): Promise<void> {
   if (card.sessionId === null) return;
   const turnId = card.turnId === null ? undefined : asId<TurnId>(card.turnId);
+  if (await refuseViewer(context, { turnId, to: { event: target } })) return;
   const outcome = await resumeTask(context.unit, {
     sessionId: asId<SessionId>(card.sessionId),
     turnId,

@@ -1,6 +1,5 @@
 import type { MatrixCard, Signal } from '../../core/db/rows.ts';
 import type { MatrixEventId } from '../../core/ids.ts';
-import { roleCovers } from '../../core/operators.ts';
 import {
   acknowledgeSignal,
   muteSignal,
@@ -12,7 +11,7 @@ import { answerTo } from '../cards/replies.ts';
 import { rich, type Rich } from '../cards/rich.ts';
 import { clock, type View } from '../cards/view.ts';
 import { nameOf, slug } from '../cards/words.ts';
-import { answer, type HandlerContext } from './context.ts';
+import { answer, refuseViewer, type HandlerContext } from './context.ts';
 import { distrustOf } from './trust.ts';
 
 /** What an operator may do to a signal (S2). */
@@ -25,12 +24,9 @@ export async function onSignalTap(
   deed: SignalDeed,
   target: MatrixEventId,
 ): Promise<void> {
-  const { unit, operator, event, view } = context;
+  const { unit, event, view } = context;
   const to = { to: { event: target } };
-  if (!roleCovers(operator.role, 'approver')) {
-    await answer(context, answerTo(rich`🚫 You are a viewer; that needs an approver.`), to);
-    return;
-  }
+  if (await refuseViewer(context, to)) return;
   const signal = await unit.db.signal.findUnique({ where: { id: card.refId } });
   if (signal === null) return;
   if ((await distrustOf(context, null, 'tap')) !== undefined) {

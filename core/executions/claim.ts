@@ -127,7 +127,8 @@ async function judgeAgain(unit: Unit, execution: Execution): Promise<RuleVerdict
   }
   const verdict = assess({
     command: execution.command,
-    declared: execution.declaredRisk ?? undefined,
+    // With it what its scripts and earlier changes made of it (P4).
+    declared: execution.risk,
     target: stored,
     tags: now.tags,
     blast: blastShape.parse(execution.blast),

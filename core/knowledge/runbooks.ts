@@ -141,7 +141,10 @@ export async function findRunbook(
   return { row, runbook: parseRunbook(row.body, `runbook ${row.slug}`, row.slug) };
 }
 
-/** Stores a runbook as an operator wrote it, in the place of the one of this name or as a new one. Throws `YamlFileError`. */
+/**
+ * Stores a runbook as an operator wrote it, in the place of the one of this name or as a new one. Throws `YamlFileError`, and
+ * `decision_not_allowed` for one that is offered: only a decision makes that one a runbook (K11).
+ */
 export async function writeRunbook(
   unit: Unit,
   args: { slug: string; body: string; by: string },
@@ -149,6 +152,14 @@ export async function writeRunbook(
   const file = parseRunbook(args.body, args.slug, args.slug);
   await unit.db.$queryRaw`SELECT id FROM runbooks WHERE slug = ${args.slug} FOR UPDATE`;
   const row = await unit.db.runbook.findUnique({ where: { slug: args.slug } });
+  if (row?.status === 'offered') {
+    throw new NomosError(
+      'decision_not_allowed',
+      'operator',
+      `The runbook ${args.slug} is offered and waits for a decision.`,
+      { hint: 'Keep or drop it first; then it can be changed.' },
+    );
+  }
   const decided = { status: 'active', decidedBy: args.by, decidedAt: new Date() };
   const id = row?.id ?? newId();
   if (row === null) {

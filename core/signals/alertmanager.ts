@@ -102,7 +102,7 @@ interface Alert {
 function masked(given: z.output<typeof alertShape>, mask: Mask): Alert {
   const { status, startsAt, labels, annotations, generatorURL } = given;
   const each = (texts: Readonly<Record<string, string>>): Record<string, string> =>
-    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, mask(text)]));
+    Object.fromEntries(Object.entries(texts).map(([name, text]) => [mask(name), mask(text)]));
   return {
     status,
     startsAt,
@@ -129,7 +129,8 @@ async function takeAlert(
     // A firing that was delivered late, after its own end: it is over.
     if (last !== null && wentAwayByItself(last) && isEarlier(startsAt, last.startsAt))
       return 'unchanged';
-    if (last === null && (await openAlerts(unit.db)) >= MAX_OPEN) return 'full';
+    if ((last === null || last.state === 'resolved') && (await openAlerts(unit.db)) >= MAX_OPEN)
+      return 'full';
     const raised: Raised = await raiseSignal(unit, {
       key,
       source: 'alertmanager',

@@ -115,9 +115,12 @@ describe('taps', () => {
     await world.tap(LOBBY, error?.eventId ?? '', '❌');
     expect(error?.body).toContain('⚠️');
     await world.tap(LOBBY, error?.eventId ?? '', '✅', EVE);
-    expect(error?.body).toMatch(/^☑️ Keys are gone\.\nDealt with, says eve, \d\d:\d\d UTC/);
+    expect(world.lastAnswer().body).toContain('You are a viewer');
+    expect(error?.body).toContain('⚠️');
     await world.tap(LOBBY, error?.eventId ?? '', '✅', BOB);
-    expect(error?.body).toContain('says eve');
+    expect(error?.body).toMatch(/^☑️ Keys are gone\.\nDealt with, says bob, \d\d:\d\d UTC/);
+    await world.tap(LOBBY, error?.eventId ?? '', '✅', ANN);
+    expect(error?.body).toContain('says bob');
   });
 
   it('C7, C9: 🔁 on an error goes on once and settles its card', async () => {
@@ -134,6 +137,8 @@ describe('taps', () => {
     await world.settle();
     const error = world.shown.findLast((shown) => shown.cardKey?.startsWith('error:') === true);
     if (error === undefined) throw new Error('no error card');
+    await world.tap(one.roomId, error.eventId, '🔁', EVE);
+    expect(world.lastAnswer().body).toContain('You are a viewer');
     await world.tap(one.roomId, error.eventId, '🔁', BOB);
     expect(error.body).toContain('bob tried again');
     expect(error.mentions).toEqual([]);

@@ -660,6 +660,12 @@ describe('K11: learning', () => {
     const decide = (token: string, decision: string) =>
       ask(`runbooks/${name}/decision`, { method: 'POST', token, body: { decision } });
     expect(await decide(tokens.viewer, 'approve')).toMatchObject({ status: 403 });
+    // Writing over it decides nothing either.
+    const rewrite = { method: 'PUT', token: tokens.approver, body: { yaml: offered?.body ?? '' } };
+    expect(await ask(`runbooks/${name}`, rewrite)).toMatchObject({
+      status: 403,
+      body: { code: 'decision_not_allowed' },
+    });
     expect(await decide(tokens.approver, 'approve')).toMatchObject({
       status: 200,
       body: { status: 'active', decidedBy: bob.userId },

@@ -86,7 +86,7 @@ export const runbookRoutes: readonly Route[] = [
     params: byName,
     body: z.strictObject({ yaml: plainText(MAX_YAML) }),
     answer: one,
-    problems: ['file_invalid'],
+    problems: ['file_invalid', 'decision_not_allowed'],
     async handle({ deps, params: { name }, body: { yaml }, actor }) {
       await act(deps.database, actor, { action: 'runbook.write', subject: name }, (unit) =>
         writeRunbook(unit, { slug: name, body: yaml, by: actor.operator.userId }),

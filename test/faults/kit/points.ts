@@ -72,4 +72,7 @@ export const FAULT_POINTS: readonly FaultPoint[] = [
 export const NOT_IN_ROUNDS: Readonly<Record<string, string>> = {
   'remote.exists':
     'a start finds its folder there: only a request that is sent twice gets there, which the program never does (ssh-once, ssh-random)',
+  'check.before_commit':
+    'checks are off in rounds: they come by the clock, not by work, and one that is lost is made again at its next interval (signals)',
+  'alert.taken': 'rounds have no Alertmanager; what it sends twice changes nothing (signals)',
 };
