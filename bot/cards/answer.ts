@@ -3,6 +3,7 @@ import { headBytes } from '../../core/text/clip.ts';
 import { cardOf, fitting, type Card } from './card.ts';
 import { markdown } from './markdown.ts';
 import { para, rich, type Rich } from './rich.ts';
+import { firstLine, label } from './words.ts';
 
 /** What an answer that is still being written shows of itself at its end. */
 const GROWING = '…';
@@ -16,6 +17,13 @@ export function answerIsLong(text: string): boolean {
 }
 
 const TOO_LONG: Rich = rich`… the answer is longer: all of it is attached as a file.`;
+
+/** Calls who must go on after an answer that was streamed (C14): its last form is an edit, and an edit rings nowhere. */
+export function callCard(text: string, callFor: readonly UserId[]): Card {
+  const words = firstLine(markdown(headBytes(text, 2_000)).text);
+  const delivery = { mentions: callFor, msgtype: 'm.text' } as const;
+  return cardOf([para(rich`👉 Your turn: ${label(words, 120)}`)], delivery);
+}
 
 /** The agent's answer, whole or as far as it has come (C13). Undefined mentions call nobody. */
 export function answerCard(

@@ -5,7 +5,7 @@ import { currentSteps, earlierPlans, stepLines } from './plan.ts';
 import { link, list, para, rich, strong, type Rich } from './rich.ts';
 import type { CardLink, RunningState, TaskState, WaitingState } from './state.ts';
 import { clock, elapsed, type View } from './view.ts';
-import { count, label, RISK_MARK, saysMore, slug } from './words.ts';
+import { count, firstLine, label, RISK_MARK, saysMore, slug } from './words.ts';
 
 // How many steps, and how many lines of what waits or runs, each form of the card has.
 const EXTENTS = [
@@ -123,8 +123,4 @@ function linked(to: CardLink, words: string): Rich {
   return to.roomId === null || to.eventId === null
     ? rich`${words}`
     : link(eventLink(to.roomId, to.eventId), words);
-}
-
-function firstLine(text: string): string {
-  return text.trim().split('\n', 1)[0] ?? '';
 }

@@ -135,3 +135,8 @@ function foldWords(text: string): string {
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
 }
+
+/** The first line of a text that says something. */
+export function firstLine(text: string): string {
+  return text.trim().split('\n', 1)[0] ?? '';
+}

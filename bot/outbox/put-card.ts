@@ -22,7 +22,8 @@ import type { Lane, RowContent } from './rows.ts';
  * Shows a card in its newest form: sends it when it is new (or when its first message never left), edits it when its
  * content changed, does nothing otherwise. What has not left yet is replaced, be it an edit or the first message itself: where
  * the homeserver limits the bot, that saves an event (R10). Writes `matrix_cards` too.
- * `thread`, `replyTo` and `to` count for the first message only.
+ * `thread`, `replyTo` and `to` count for the first message only. Says what it did: `reworded` is a first message that leaves in
+ * its newest form, so that it still rings where that calls somebody; `edited` rings nobody.
  */
 export async function putCard(
   unit: Unit,
@@ -39,7 +40,7 @@ export async function putCard(
     /** Marks the card as in its last form. */
     closed?: boolean | undefined;
   },
-): Promise<'sent' | 'edited' | 'unchanged'> {
+): Promise<'sent' | 'reworded' | 'edited' | 'unchanged'> {
   const { card } = args;
   const message = messageOf(args.message);
   const contentHash = createHash('sha256').update(JSON.stringify(message)).digest('hex');
@@ -70,7 +71,7 @@ export async function putCard(
   const tags = { card: card.key, kind: card.kind, ref: card.refId };
   const priority = args.priority ?? PRIORITY.state;
   if (sent) {
-    if (await reworded(unit, card.key, message, priority)) return 'edited';
+    if (await reworded(unit, card.key, message, priority)) return 'reworded';
     await supersedeEdits(unit, card.key);
     const content: RowContent<'edit'> = {
       v: 1,

@@ -7,7 +7,7 @@ import {
   type TurnId,
   type UserId,
 } from '../../core/ids.ts';
-import { answerCard, answerIsLong } from '../cards/answer.ts';
+import { answerCard, answerIsLong, callCard } from '../cards/answer.ts';
 import { progressCard } from '../cards/progress.ts';
 import { ANSWER_PACE_MS, PRIORITY, putCard, react, uploadFile } from '../outbox/enqueue.ts';
 import { askersToCall, type DrawContext } from './context.ts';
@@ -52,17 +52,25 @@ export async function drawAnswer(context: DrawContext, passId: string): Promise<
   const growing = pass.state === 'running' || pass.state === 'queued';
   if (text === '' || (growing && !context.streaming)) return;
   const place = placeOf(pass);
-  await putCard(context.unit, {
+  const callFor = growing ? [] : await whoMustGoOn(context, pass, session);
+  const done = await putCard(context.unit, {
     ...place,
     card: { key: cardKey.answer(passId), kind: 'answer', refId: passId, ...identity(place) },
-    message: answerCard(
-      { text, growing },
-      growing ? [] : await whoMustGoOn(context, pass, session),
-    ),
+    message: answerCard({ text, growing }, callFor),
     priority: growing ? PRIORITY.progress : PRIORITY.person,
     paceMs: ANSWER_PACE_MS,
     closed: !growing,
   });
+  if (done === 'edited' && callFor.length > 0) {
+    await putCard(context.unit, {
+      ...place,
+      card: { key: cardKey.call(passId), kind: 'call', refId: passId, ...identity(place) },
+      message: callCard(text, callFor),
+      replyTo: { card: cardKey.answer(passId) },
+      priority: PRIORITY.person,
+      closed: true,
+    });
+  }
   if (!growing && answerIsLong(text)) {
     await uploadFile(context.unit, {
       ...place,

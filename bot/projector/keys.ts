@@ -5,6 +5,8 @@ export const cardKey = {
   turn: (turnId: string) => `turn:${turnId}`,
   progress: (passId: string) => `progress:${passId}`,
   answer: (passId: string) => `answer:${passId}`,
+  /** The call for whoever must go on after an answer that was streamed. */
+  call: (passId: string) => `call:${passId}`,
   answerFile: (passId: string) => `answer-file:${passId}`,
   execution: (execution: { id: string; batchId: string | null }) =>
     execution.batchId === null ? `execution:${execution.id}` : `batch:${execution.batchId}`,

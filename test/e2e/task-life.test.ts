@@ -294,11 +294,13 @@ test('C15, C11, Z2: what a command prints and the model says arrives escaped, ma
   expect(digest.body).toContain('‹U+202E›');
   expect(digest.html).toContain('&lt;img src=x');
   await ann.say(roomId, 'say it at length');
-  const long = await world.card(
+  // The answer itself, if it left whole; else a message of its own, since the end of a streamed one is an edit.
+  const calling = await world.card(
     ann,
     roomId,
-    ({ kind, body }) => kind === 'answer' && body.includes('‹U+202E›'),
-    'the long answer',
+    ({ kind, body, mentions }) =>
+      /^(answer|call)$/.test(kind) && body.includes('‹U+202E›') && mentions.length > 0,
+    'the message that calls',
   );
   await ann.event(roomId, ({ content }) => content['body'] === 'answer.md');
   const events = await ann.history(roomId);
@@ -308,7 +310,7 @@ test('C15, C11, Z2: what a command prints and the model says arrives escaped, ma
     expect(html ?? '').not.toMatch(/<img|\u202e/);
   }
   // Who must go on is called; what was said calls nobody.
-  expect(long.mentions).toEqual([ann.userId]);
+  expect(calling.mentions).toEqual([ann.userId]);
   expect(JSON.stringify(events)).not.toContain('"room":true');
 });
 

@@ -266,6 +266,20 @@ describe('C2, C13: a pass', () => {
     await finish(one, 'The disks are **fine**.');
     expect(card.body).toBe('The disks are fine.');
     expect(card.html).toBe('<p>The disks are <strong>fine</strong>.</p>');
+    // The last form is an edit, which rings nowhere: who must go on is called by a message of its own (C14).
+    const call = world.card(cardKey.call(one.passId));
+    expect(call).toMatchObject({ body: '👉 Your turn: The disks are fine.', mentions: [ANN] });
+    expect(call.thread).toBe(card.thread);
+  });
+
+  it('C14: an answer that leaves whole calls by itself', async () => {
+    const one = await task();
+    await finish(one, 'The disks are fine.');
+    expect(world.card(cardKey.answer(one.passId)).mentions).toEqual([ANN]);
+    const calls = await world.database.read.matrixCard.count({
+      where: { cardKey: cardKey.call(one.passId) },
+    });
+    expect(calls).toBe(0);
   });
 
   it('T5: a message that came meanwhile is marked 👀 once it was read', async () => {
