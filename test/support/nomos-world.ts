@@ -21,6 +21,8 @@ import { TestSshd } from './sshd.ts';
 const MAIN = fileURLToPath(new URL('../../core/main.ts', import.meta.url));
 const START_MS = 120_000;
 const WAIT_MS = 75_000;
+/** A look reads a whole room from a homeserver that all tests share: often enough to lose little, seldom enough to leave it its work. */
+const LOOK_EVERY_MS = 250;
 
 /** A message of the bot as it stands now: its newest edit. */
 export interface Shown {
@@ -278,7 +280,7 @@ export class NomosWorld implements AsyncDisposable {
         throw new Error(`It did not come to pass: ${what}\n${this.#log.slice(-4_000)}`);
       }
       // The homeserver and the database are asked again: what is waited for lies in another process.
-      await new Promise((resolve) => setTimeout(resolve, 60));
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
   }
 

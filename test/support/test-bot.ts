@@ -68,10 +68,10 @@ export async function openStage(options: { encrypts?: boolean } = {}): Promise<S
     },
     write: (work) => database.write(work),
     async eventually(what, look) {
-      const deadline = performance.now() + 20_000;
+      const deadline = performance.now() + 60_000;
       while (!(await look())) {
         if (performance.now() > deadline) throw new Error(`It did not come to pass: ${what}`);
-        await new Promise((resolve) => setTimeout(resolve, 25));
+        await new Promise((resolve) => setTimeout(resolve, 120));
       }
     },
     async close() {
