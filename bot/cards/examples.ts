@@ -1,4 +1,4 @@
-import { answerCard } from './answer.ts';
+import { answerCard, callCard } from './answer.ts';
 import { batchCard } from './batch.ts';
 import type { Card } from './card.ts';
 import { digestCard } from './digest.ts';
@@ -272,6 +272,7 @@ export function examples(): Example[] {
       ),
     },
     { name: 'Answer', card: answerCard({ text: EXAMPLE_ANSWER, growing: false }) },
+    { name: 'Call after a streamed answer', card: callCard(EXAMPLE_ANSWER, [ANN]) },
     {
       name: 'Error',
       card: errorCard(

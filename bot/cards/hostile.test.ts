@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { byteLength } from '../../core/text/clip.ts';
-import { answerCard, answerIsLong } from './answer.ts';
+import { answerCard, answerIsLong, callCard } from './answer.ts';
 import { batchCard } from './batch.ts';
 import type { Card } from './card.ts';
 import { fits } from './card.ts';
@@ -162,6 +162,7 @@ function cardsWith(text: string): Array<[string, Card]> {
     ['heard', heard(text)],
     ['answer', answerCard({ text, growing: false })],
     ['growing answer', answerCard({ text, growing: true })],
+    ['call', callCard(text, [ANN])],
     [
       'question',
       questionCard(

@@ -26,6 +26,8 @@ const forged = {
   error: null,
   stdoutBytes: 0n,
   stderrBytes: 0n,
+  registers: null,
+  scripts: null,
 } as unknown as Execution;
 const steps = [{ seq: 1, title: FORGED }];
 
