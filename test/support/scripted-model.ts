@@ -29,14 +29,15 @@ export interface AskedRequest {
 /** What the scripted model does with one request. */
 export type Reply =
   /**
-   * An answer in words, or tool calls, or both. `pauseMs` lies between the pieces of a streamed text; `cost` is told as some
-   * gateways do.
+   * An answer in words, or tool calls, or both. `pauseMs` lies between the pieces of a streamed text, whose last piece comes
+   * after `lastPieceAfter`; `cost` is told as some gateways do.
    */
   | {
       text?: string;
       toolCalls?: Array<{ name: string; arguments: Record<string, unknown> | string; id?: string }>;
       finish?: string;
       pauseMs?: number;
+      lastPieceAfter?: Promise<unknown>;
       cost?: number;
     }
   /** An HTTP error. */
@@ -154,7 +155,10 @@ export async function startScriptedModel(...steps: Step[]): Promise<ScriptedMode
     verify() {
       const left = [...lanes, everything].reduce((sum, lane) => sum + lane.steps.length, 0);
       if (left > 0) faults.push(`${left} steps of the script were never asked for`);
-      if (faults.length > 0) throw new Error(`scripted model: ${faults.join('; ')}`);
+      if (faults.length === 0) return;
+      // The next test is judged by what it does itself.
+      lanes.length = everything.steps.length = 0;
+      throw new Error(`scripted model: ${faults.splice(0).join('; ')}`);
     },
     stop: () =>
       new Promise((resolve) => {
@@ -222,7 +226,9 @@ async function play(reply: Reply, request: AskedRequest, response: ServerRespons
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const piece of pieces(reply.text ?? '')) {
+  const text = pieces(reply.text ?? '');
+  for (const [index, piece] of text.entries()) {
+    if (index === text.length - 1) await reply.lastPieceAfter;
     response.write(chunk({ content: piece }));
     if (reply.pauseMs !== undefined) await delay(reply.pauseMs);
   }
