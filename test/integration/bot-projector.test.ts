@@ -255,7 +255,7 @@ describe('what needs a person', () => {
         }),
       );
     expect(await put('old words')).toBe('sent');
-    expect(await put('new words')).toBe('edited');
+    expect(await put('new words')).toBe('reworded');
     await world.settle();
     expect(world.card('reworded')).toMatchObject({ body: 'new words', edits: 0 });
     expect(await put('newest words')).toBe('edited');
