@@ -54,6 +54,8 @@ export class Person {
   readonly #seen: RawEvent[] = [];
   readonly #rooms: string[] = [];
   #looked = new Set<() => void>();
+  /** What receipts said, as `user event`. */
+  readonly #receipts = new Set<string>();
 
   readonly #gone: AbortController;
   readonly #withheld: Withheld;
@@ -253,6 +255,14 @@ export class Person {
     return String((await this.request('POST', '/createRoom', body))['room_id']);
   }
 
+  /**
+   * Whether the homeserver has told that somebody read an event. The client's own account is no help: it takes who writes for
+   * somebody who has read all before, and then drops the receipt.
+   */
+  hasRead(userId: string, eventId: string): boolean {
+    return this.#receipts.has(`${userId} ${eventId}`);
+  }
+
   /** Everything in a room from its beginning on, as the homeserver tells it now; `sealed`: what is encrypted is left so. */
   async history(roomId: string, options: { sealed?: boolean } = {}): Promise<RawEvent[]> {
     const events: RawEvent[] = [];
@@ -328,6 +338,7 @@ export class Person {
   }
 
   #notice(event: MatrixEvent): void {
+    if (event.getType() === 'm.receipt') this.#noteReceipts(event);
     const raw = inClear(event);
     if (raw.event_id === undefined) return;
     const known = this.#seen.findIndex((one) => one.event_id === raw.event_id);
@@ -339,6 +350,12 @@ export class Person {
       this.#rooms.push(event.getRoomId() ?? '');
     }
     for (const look of this.#looked) look();
+  }
+
+  #noteReceipts(event: MatrixEvent): void {
+    const told = event.getContent<Record<string, { 'm.read'?: Record<string, unknown> }>>();
+    for (const [eventId, { 'm.read': readers = {} }] of Object.entries(told))
+      for (const userId of Object.keys(readers)) this.#receipts.add(`${userId} ${eventId}`);
   }
 
   #accept(): void {
