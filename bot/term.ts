@@ -9,6 +9,7 @@ import type { Account } from './matrix/account.ts';
 import { NomosClient } from './matrix/client.ts';
 import { persist } from './matrix/retry.ts';
 import { runSync } from './matrix/sync.ts';
+import { TypingNotices } from './matrix/typing.ts';
 import { readMedia } from './media/reader.ts';
 import type { BotOptions, BotParts } from './options.ts';
 import { Sender } from './outbox/sender.ts';
@@ -86,11 +87,12 @@ export async function runTerm(
 
   const sync = runSync({
     ...shared,
-    onStored(newest) {
+    onStored({ toRead, joined }) {
       synced.resolve();
       arrivals.trigger();
       dispatcher.wake();
-      for (const [roomId, eventId] of newest) markRead(client, roomId, eventId);
+      for (const [roomId, eventId] of toRead) markRead(client, roomId, eventId);
+      for (const roomId of joined) ephemeral.showAgain(roomId);
     },
   });
   const work = async (): Promise<void> => {
@@ -165,33 +167,29 @@ async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promis
 
 /** C8: a message is marked read once it is stored. */
 function markRead(client: NomosClient, roomId: RoomId, eventId: MatrixEventId): void {
-  forget(
-    client.doRequest(
+  client
+    .doRequest(
       'POST',
       `/_matrix/client/v3/rooms/${encodeURIComponent(roomId)}/receipt/m.read/${encodeURIComponent(eventId)}`,
       null,
       {},
-    ),
-  );
+    )
+    .catch(notShown);
 }
 
 function ephemeralBy(client: NomosClient, botUserId: string): Ephemeral {
-  return {
-    setTyping(roomId, typing, timeoutMs = 30_000) {
-      forget(
-        client.doRequest(
-          'PUT',
-          `/_matrix/client/v3/rooms/${encodeURIComponent(roomId)}/typing/${encodeURIComponent(botUserId)}`,
-          null,
-          typing ? { typing, timeout: timeoutMs } : { typing },
-        ),
-      );
-    },
-  };
+  return new TypingNotices(async (roomId, body) => {
+    await client
+      .doRequest(
+        'PUT',
+        `/_matrix/client/v3/rooms/${encodeURIComponent(roomId)}/typing/${encodeURIComponent(botUserId)}`,
+        null,
+        body,
+      )
+      .catch(notShown);
+  });
 }
 
-function forget(request: Promise<unknown>): void {
-  request.catch((error: unknown) => {
-    log.debug({ error: errorText(error) }, 'what is only shown could not be shown');
-  });
+function notShown(error: unknown): void {
+  log.debug({ error: errorText(error) }, 'what is only shown could not be shown');
 }

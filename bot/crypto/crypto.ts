@@ -16,11 +16,20 @@ import { Mutex } from './mutex.ts';
 import { carryOut } from './requests.ts';
 import { Sealer } from './seal.ts';
 import type { DeviceOwner } from './store.ts';
-import { meetsEncryption, roomsWithNewAudience, wantsKeys } from './sync-part.ts';
+import {
+  keysLeft,
+  meetsEncryption,
+  roomsWithNewAudience,
+  tellsDevice,
+  wantsKeys,
+} from './sync-part.ts';
 import { type Unsealed, unseal } from './unseal.ts';
 
 /** What the trouble of lost keys is called. */
 const KEYS = 'device_keys';
+
+/** See `#told`. */
+const TOLD_KEPT_MS = 3_600_000;
 
 /** What encryption works with. */
 export interface RoomCryptoOptions {
@@ -47,6 +56,11 @@ export class RoomCrypto {
   /** Whether there were encrypted rooms, and keys of the device, when this started. */
   #atStart: { rooms: boolean; device: boolean } | undefined;
   #lost: DeviceKeysLostError | undefined;
+  /**
+   * What a machine was last told of its keys on the homeserver, and when. A sync that says no more is not given to it, since each
+   * one makes it write; but one an hour is, since it renews its fallback key on the way.
+   */
+  #told: { to: OlmMachine; keys: string; at: number } | undefined;
 
   constructor(options: RoomCryptoOptions) {
     const { database, client, owner } = options;
@@ -81,6 +95,10 @@ export class RoomCrypto {
     if (!(this.#needed || renew || this.#machine.isLoaded)) return;
     await this.#orLost(async () =>
       this.#machine.use(async (olm, library) => {
+        const keys = keysLeft(response);
+        const told = this.#told;
+        const fresh = told?.to === olm && performance.now() - told.at < TOLD_KEPT_MS;
+        if (fresh && told.keys === keys && !tellsDevice(response)) return;
         const { changed, left } = response.device_lists;
         await olm.receiveSyncChanges(
           JSON.stringify(response.to_device.events),
@@ -94,6 +112,7 @@ export class RoomCrypto {
             : new Set(response.device_unused_fallback_key_types),
           new library.DecryptionSettings(library.TrustRequirement.Untrusted),
         );
+        this.#told = { to: olm, keys, at: performance.now() };
       }),
     );
   }
@@ -192,6 +211,8 @@ export class RoomCrypto {
     await this.#outgoing.run(async () =>
       this.#machine.use(async (olm, library) => {
         for (const request of await olm.outgoingRequests()) {
+          // Its answer says how many keys there are now: the next sync may say what was said before it.
+          if (request.type === library.RequestType.KeysUpload) this.#told = undefined;
           try {
             await carryOut(this.#options.client, olm, library, request);
           } catch (error) {

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { type SyncResponse, syncShape } from '../matrix/events.ts';
-import { meetsEncryption, roomsWithNewAudience, wantsKeys } from './sync-part.ts';
+import {
+  keysLeft,
+  meetsEncryption,
+  roomsWithNewAudience,
+  tellsDevice,
+  wantsKeys,
+} from './sync-part.ts';
 
 const sync = (parts: Record<string, unknown>): SyncResponse =>
   syncShape.parse({ next_batch: 's1', ...parts });
@@ -45,4 +51,26 @@ test('who is in a room is asked again when somebody came or went, or when some o
   const limited = { rooms: { join: { '!a:b': { timeline: { events: [], limited: true } } } } };
   expect(roomsWithNewAudience(sync(limited))).toEqual(['!a:b']);
   expect(roomsWithNewAudience(sync(room('m.room.message', 'broken')))).toEqual([]);
+});
+
+test.each([
+  ['a message to the device', { to_device: { events: [{ type: 'm.room_key' }] } }],
+  ['news of a device', { device_lists: { changed: ['@ann:test'] } }],
+  ['somebody who left', { device_lists: { left: ['@ann:test'] } }],
+])('A20: %s is told to the device', (_what, parts) => {
+  expect(tellsDevice(sync(parts))).toBe(true);
+  expect(tellsDevice(sync({}))).toBe(false);
+});
+
+test('A20: what is left of the device’s keys is the same in whatever order it is told, and differs when a key is used', () => {
+  const left = (curve: number, fallback?: string[]): string =>
+    keysLeft(
+      sync({
+        device_one_time_keys_count: { signed_curve25519: curve, other: 1 },
+        ...(fallback === undefined ? {} : { device_unused_fallback_key_types: fallback }),
+      }),
+    );
+  const turned = sync({ device_one_time_keys_count: { other: 1, signed_curve25519: 50 } });
+  expect(keysLeft(turned)).toBe(left(50));
+  expect(new Set([left(50), left(49), left(50, []), left(50, ['signed_curve25519'])]).size).toBe(4);
 });

@@ -36,6 +36,22 @@ export function wantsKeys(response: SyncResponse): boolean {
   return response.to_device.events.length > 0 || (left !== undefined && left < FEW_KEYS);
 }
 
+/** Whether a sync brings the device messages, or news of other people's devices. */
+export function tellsDevice({ to_device, device_lists }: SyncResponse): boolean {
+  const { changed, left } = device_lists;
+  return to_device.events.length + changed.length + left.length > 0;
+}
+
+/** What a sync says of the device's own keys on the homeserver, in a form that can be compared. */
+export function keysLeft(response: SyncResponse): string {
+  const { device_one_time_keys_count: counts, device_unused_fallback_key_types: fallback } =
+    response;
+  return JSON.stringify([
+    Object.entries(counts).map(String).toSorted(),
+    fallback?.toSorted() ?? null,
+  ]);
+}
+
 function has(types: ReadonlySet<string>, events: readonly unknown[]): boolean {
   return events.some((event) => {
     // Looked at for every event of every sync, so by hand and not through a schema.

@@ -3,7 +3,7 @@ import {
   turnsThatWait,
   type WaitingApproval,
 } from '../../core/approvals/waiting.ts';
-import type { MatrixCard, Session } from '../../core/db/rows.ts';
+import type { Approval, MatrixCard, Session } from '../../core/db/rows.ts';
 import { asId, type MatrixEventId, type SessionId, type TurnId } from '../../core/ids.ts';
 import { receiveMessage } from '../../core/tasks/messages.ts';
 import { openTurn } from '../../core/tasks/turns.ts';
@@ -124,7 +124,8 @@ async function toCard(
   if (!DECIDABLE.has(card.kind)) return 'for_agent';
   if (card.kind === 'former') return toFormerCard(context, session, card, text);
   const approval = await approvalOfCard(context, card);
-  if (approval !== null) return wordsOnCard(context, session, approval, text);
+  if (approval !== null)
+    return wordsOnCard(context, session, await withParts(context, approval), text);
   if (card.kind !== 'question' && card.kind !== 'reminder') return 'for_agent';
   const question = await context.unit.db.question.findUnique({ where: { id: card.refId } });
   if (question === null || question.status !== 'open') return 'for_agent';
@@ -149,8 +150,7 @@ async function toFormerCard(
 export async function approvalOfCard(
   { unit }: HandlerContext,
   card: Pick<MatrixCard, 'kind' | 'refId'>,
-): Promise<WaitingApproval | null> {
-  const include = APPROVAL_PARTS;
+): Promise<Approval | null> {
   switch (card.kind) {
     // What was asked for again, all of a batch or the rest of it, has a newer approval than before: that is the one shown.
     case 'execution':
@@ -162,15 +162,18 @@ export async function approvalOfCard(
           },
         },
         orderBy: { createdAt: 'desc' },
-        include,
       });
     case 'plan':
     case 'reminder':
     case 'hint':
-      return unit.db.approval.findUnique({ where: { id: card.refId }, include });
+      return unit.db.approval.findUnique({ where: { id: card.refId } });
     default:
       return null;
   }
+}
+
+async function withParts({ unit }: HandlerContext, { id }: Approval): Promise<WaitingApproval> {
+  return unit.db.approval.findUniqueOrThrow({ where: { id }, include: APPROVAL_PARTS });
 }
 
 /**

@@ -26,12 +26,12 @@ export interface Word {
  */
 export async function giveWord(
   context: HandlerContext,
-  approval: Pick<Approval, 'id' | 'turnId' | 'decidedEvent'>,
+  approval: Pick<Approval, 'id' | 'sessionId' | 'turnId'>,
   { spoken = false, ...word }: Word,
   replyTo?: AtEvent,
 ): Promise<void> {
   const { unit, event, operator, view } = context;
-  if (await refusesUntrusted(context, approval.id, word, replyTo)) return;
+  if (await refusesUntrusted(context, approval, word, replyTo)) return;
   const result = await decide(unit, {
     approvalId: asId<ApprovalId>(approval.id),
     operator,
@@ -88,15 +88,15 @@ export async function giveWord(
 /** Answers a word that cannot be trusted to be the operator's, or of now, on something that waits. Whether it was one. */
 async function refusesUntrusted(
   context: HandlerContext,
-  approvalId: string,
+  about: Pick<Approval, 'id' | 'sessionId'>,
   word: Pick<Word, 'verdict' | 'means'>,
   replyTo: AtEvent | undefined,
 ): Promise<boolean> {
   const { unit, event, operator } = context;
-  const approval = await unit.db.approval.findUnique({ where: { id: approvalId } });
-  if (approval?.status !== 'pending') return false;
-  const why = await distrustOf(context, approval.sessionId, word.means);
+  const why = await distrustOf(context, about.sessionId, word.means);
   if (why === undefined) return false;
+  const approval = await unit.db.approval.findUnique({ where: { id: about.id } });
+  if (approval?.status !== 'pending') return false;
   unit.audit({
     actor: operator.userId,
     action: 'approval.refused',

@@ -43,6 +43,14 @@ export interface StoreContext {
   isOperator(userId: string): boolean;
 }
 
+/** What a stored response means for what is only shown. */
+export interface Stored {
+  /** The newest event to be worked on of each room. */
+  toRead: ReadonlyMap<RoomId, MatrixEventId>;
+  /** The rooms that an operator joined. */
+  joined: readonly RoomId[];
+}
+
 /** The key of `matrix_state` that holds the sync position of an account. */
 export function syncKey(botUserId: UserId): string {
   return `sync:${botUserId}`;
@@ -55,14 +63,13 @@ const MAX_AUDITS = 20;
 
 /**
  * Stores a sync response whole, in the transaction that moves the sync position: either both are there or neither (R4).
- * The bot's own events mark their outbox rows; strangers' go to the audit log and no further (T12). Returns the newest
- * event to be worked on of each room.
+ * The bot's own events mark their outbox rows; strangers' go to the audit log and no further (T12).
  */
 export async function storeBatch(
   database: Database,
   batch: SyncBatch,
   context: StoreContext,
-): Promise<Map<RoomId, MatrixEventId>> {
+): Promise<Stored> {
   const toRead = await database.write(async (unit) => {
     const newest = new Map<RoomId, MatrixEventId>();
     for (const room of batch.joined) {
@@ -70,16 +77,25 @@ export async function storeBatch(
       if (last !== undefined) newest.set(room.roomId, last);
     }
     for (const invitation of batch.invited) await storeInvitation(unit, invitation, context);
-    await unit.db.matrixRoom.updateMany({
-      where: { roomId: { in: batch.left } },
-      data: { membership: 'leave' },
-    });
+    if (batch.left.length > 0) {
+      await unit.db.matrixRoom.updateMany({
+        where: { roomId: { in: batch.left } },
+        data: { membership: 'leave' },
+      });
+    }
     await writeState(unit, syncKey(context.botUserId), { v: 1, token: batch.nextBatch });
     await faultPoint('inbox.before_store');
     return newest;
   });
   await faultPoint('inbox.stored');
-  return toRead;
+  const joined = batch.joined.filter(({ timeline }) =>
+    timeline.some((event) => isJoining(event) && context.isOperator(event.sender)),
+  );
+  return { toRead, joined: joined.map(({ roomId }) => roomId) };
+}
+
+function isJoining({ type, sender, state_key, content }: TimelineEvent): boolean {
+  return type === 'm.room.member' && state_key === sender && content['membership'] === 'join';
 }
 
 async function storeRoom(
@@ -139,11 +155,12 @@ async function storeRoom(
 
 /** An event of the bot's own whose answer was lost has arrived all the same. */
 async function markOwn(unit: Unit, events: readonly TimelineEvent[]): Promise<void> {
-  if (events.length === 0) return;
   const byTxn = new Map(events.map((event) => [txnOf(event), event.event_id]));
+  const txnIds = [...byTxn.keys()].filter((txn) => txn !== undefined);
+  if (txnIds.length === 0) return;
   const rows = await unit.db.matrixOutbox.findMany({
     where: {
-      txnId: { in: [...byTxn.keys()].filter((txn) => txn !== undefined) },
+      txnId: { in: txnIds },
       state: { in: ['pending', 'failed'] },
     },
     select: { txnId: true },

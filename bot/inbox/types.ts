@@ -58,4 +58,6 @@ export type InboxHandler = (unit: Unit, event: InboxEvent) => Promise<void>;
 export interface Ephemeral {
   /** Shows or hides typing in a room, for at most `timeoutMs` (default 30,000). */
   setTyping(roomId: RoomId, typing: boolean, timeoutMs?: number): void;
+  /** Shows typing anew where it is shown: somebody joined, and homeservers tell only of what begins. */
+  showAgain(roomId: RoomId): void;
 }

@@ -18,5 +18,6 @@ export async function writeState(unit: Unit, key: string, value: JsonInput): Pro
     where: { key },
     create: { key, value, updatedAt },
     update: { value, updatedAt },
+    select: { key: true },
   });
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { Database } from '../../core/db/database.ts';
-import { type MatrixEventId, type RoomId, type UserId, asId } from '../../core/ids.ts';
+import { type RoomId, type UserId, asId } from '../../core/ids.ts';
 import { log } from '../../core/log.ts';
 import {
   type Invitation,
   type JoinedRoom,
   type StoreContext,
+  type Stored,
   type SyncBatch,
   storeBatch,
   syncKey,
@@ -54,8 +55,8 @@ export interface SyncOptions extends StoreContext {
   signal: AbortSignal;
   /** Takes in what came for the bot's device, before a response is stored. */
   crypto?: RoomCrypto | undefined;
-  /** After a response was stored: the newest event to be worked on of each room. */
-  onStored(newest: ReadonlyMap<RoomId, MatrixEventId>): void;
+  /** After a response was stored. */
+  onStored(stored: Stored): void;
   /** Largest gap, in pages of 100 events. Default 200. */
   maxGapPages?: number | undefined;
 }

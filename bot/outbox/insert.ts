@@ -70,12 +70,14 @@ export interface NewRow {
   cardKey?: string | null;
   targetEvent?: string | null;
   priority: number;
+  /** Milliseconds before it may be tried, by the database's clock. Default: none. */
+  afterMs?: number;
 }
 
 /** Writes a row with a transaction id of its own, and gives the id. */
 export async function insert(unit: Unit, row: NewRow): Promise<string> {
   const txnId = randomUUID();
-  await unit.db.matrixOutbox.create({
+  await unit.db.matrixOutbox.createMany({
     data: {
       lane: row.lane,
       kind: row.kind,
@@ -88,6 +90,11 @@ export async function insert(unit: Unit, row: NewRow): Promise<string> {
       txnId,
     },
   });
+  if (row.afterMs !== undefined) {
+    await unit.db.$executeRaw`
+      UPDATE matrix_outbox SET not_before = now() + ${row.afterMs} * interval '1 millisecond'
+      WHERE txn_id = ${txnId}`;
+  }
   return txnId;
 }
 

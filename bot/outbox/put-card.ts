@@ -65,6 +65,7 @@ export async function putCard(
     where: { cardKey: card.key },
     create: { cardKey: card.key, ...fields },
     update: fields,
+    select: { cardKey: true },
   });
   if (known?.contentHash === contentHash) return 'unchanged';
 

@@ -1,6 +1,7 @@
-import type { Unit } from '../../core/db/database.ts';
+import type { JsonInput, Unit } from '../../core/db/database.ts';
 import { maskSecrets } from '../../core/executions/masking/masker.ts';
 import type { SessionId } from '../../core/ids.ts';
+import { safeJson } from '../../core/text/safe.ts';
 import { type Destination, PRIORITY, insert, laneOf } from './insert.ts';
 import { type RowContent, sessionLane } from './rows.ts';
 
@@ -19,17 +20,36 @@ export async function setState(
   await putState(unit, { ...args, stateKey: args.stateKey ?? '', content });
 }
 
-/** Sets a room's name (T7). */
+/** A name waits so long for a newer one: a task that works changes its mark twice in a second, and each costs an event (R10). */
+const NAME_RESTS_MS = 1_000;
+
+/** Sets a room's name (T7), after a moment. One that has not left yet is replaced, where it stands. */
 export async function setRoomName(
   unit: Unit,
   args: { to: Destination; name: string },
 ): Promise<void> {
-  await setState(unit, {
-    to: args.to,
-    eventType: 'm.room.name',
-    state: { name: maskSecrets(args.name) },
+  const lane = await laneOf(unit, args.to);
+  const content: RowContent<'state'> = { v: 1, state: { name: maskSecrets(args.name) } };
+  const waiting = { lane, ...NAME, state: 'pending', firstTriedAt: null } as const;
+  const rows = await unit.db.matrixOutbox.updateManyAndReturn({
+    where: waiting,
+    data: { content: safeJson(content) as JsonInput },
+    select: { id: true },
   });
+  const [first, ...more] = rows.map(({ id }) => id);
+  // One that was being sent when the next came, and was given back untried since.
+  if (more.length > 0) {
+    await unit.db.matrixOutbox.updateMany({
+      where: { ...waiting, id: { in: more } },
+      data: { state: 'superseded' },
+    });
+  }
+  if (first !== undefined) return;
+  const priority = PRIORITY.state;
+  await insert(unit, { lane, ...NAME, content, priority, afterMs: NAME_RESTS_MS });
 }
+
+const NAME = { kind: 'state', eventType: 'm.room.name', stateKey: '' } as const;
 
 /** Pins exactly these cards in a room, in this order. Their events are looked up when the row is sent. */
 export async function pinCards(

@@ -49,6 +49,12 @@ describe('chooseInLane', () => {
     expect(chooseInLane([waiting, edit], noPace)).toEqual(goes(edit));
   });
 
+  test('R5: a room’s name that waits holds up no reaction', () => {
+    const name = row('state', 5, { waitMs: 900 });
+    const react = row('react', 5);
+    expect(chooseInLane([name, react, row('redact', 0)], noPace)).toEqual(goes(react));
+  });
+
   test('R10: what a person waits for overtakes progress edits', () => {
     const urgent = row('send', 0);
     const edits = [row('edit', 9, { cardKey: 'a' }), row('edit', 9, { cardKey: 'b' })];

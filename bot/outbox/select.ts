@@ -17,8 +17,15 @@ export interface WaitingRow {
  */
 export type Choice<R> = { send: R; urgency: number } | { waitMs: number };
 
-/** What is done to a room or an event that is there: it keeps its order among its like, and messages may pass it. */
-const TOUCHES: ReadonlySet<string> = new Set(['state', 'react', 'redact']);
+/**
+ * What is done to a room or to events that are there: it keeps its order among its like, and messages may pass it. What is
+ * set of a room and what is done to its events may pass each other.
+ */
+const TOUCHES: Readonly<Record<string, 'room' | 'events'>> = {
+  state: 'room',
+  react: 'events',
+  redact: 'events',
+};
 
 /**
  * The row whose turn it is in a lane. Rows go in the order of their ids, except that some may stand back, for a more urgent
@@ -37,13 +44,14 @@ export function chooseInLane<R extends WaitingRow>(
   const barrier = rows.findIndex((row) => !standsBack(row));
   let best: { send: R; urgency: number } | undefined;
   let waitMs = Infinity;
-  let touched = false;
+  const touched = new Set<string>();
   const heldCards = new Set<string | null>();
   for (const [index, row] of rows.entries()) {
     if (barrier >= 0 && index > barrier) break;
     const wait = waitOf(row);
     const afterItsCard = row.cardKey !== null && heldCards.has(row.cardKey);
-    const afterItsLike = touched && TOUCHES.has(row.kind);
+    const touches = TOUCHES[row.kind];
+    const afterItsLike = touches !== undefined && touched.has(touches);
     if (wait <= 0 && !afterItsCard && !afterItsLike) {
       // What everything waits for is as urgent as the most urgent of it.
       const waiting =
@@ -53,7 +61,7 @@ export function chooseInLane<R extends WaitingRow>(
     } else if (wait > 0) {
       waitMs = Math.min(waitMs, wait);
     }
-    if (TOUCHES.has(row.kind)) touched = true;
+    if (touches !== undefined) touched.add(touches);
     if (row.kind !== 'react') heldCards.add(row.cardKey);
   }
   if (best !== undefined) return best;
@@ -62,5 +70,5 @@ export function chooseInLane<R extends WaitingRow>(
 
 function standsBack(row: WaitingRow): boolean {
   if (row.kind === 'send') return row.priority >= PRIORITY.progress && row.cardKey !== null;
-  return row.kind === 'edit' || TOUCHES.has(row.kind);
+  return row.kind === 'edit' || TOUCHES[row.kind] !== undefined;
 }

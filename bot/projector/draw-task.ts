@@ -143,6 +143,7 @@ async function rememberName({ unit }: DrawContext, session: Session, name: strin
       ...fields,
     },
     update: fields,
+    select: { cardKey: true },
   });
 }
 

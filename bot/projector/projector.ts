@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { Database, Unit } from '../../core/db/database.ts';
 import { errorText } from '../../core/errors.ts';
 import { readEvents, type EventFeed } from '../../core/events/subscribe.ts';
-import type { LoggedEvent } from '../../core/events/types.ts';
+import type { EventType, LoggedEvent } from '../../core/events/types.ts';
 import { faultPoint } from '../../core/faults.ts';
 import { log } from '../../core/log.ts';
 import type { Operators } from '../../core/operators.ts';
 import type { Ephemeral } from '../inbox/types.ts';
+import { writeState } from '../matrix/state.ts';
 import type { DrawContext } from './context.ts';
 import { draw } from './draw.ts';
 import { tickingThings } from './ticking.ts';
@@ -18,6 +19,23 @@ const STATE_KEY = 'projector';
 const PAGE = 200;
 /** How often running things are drawn again for their elapsed time, while something runs. */
 export const TICK_MS = 10_000;
+/**
+ * How long events are let gather before they are drawn. They come in bursts, a decision makes six and its command's start two more:
+ * drawn together a card is drawn once, and what they set going is not kept waiting by the drawing of it (B2, B3).
+ */
+const GATHER_MS = 50;
+/** Events that do not wait for others: a person does. */
+const AT_ONCE: ReadonlySet<EventType> = new Set<EventType>([
+  'session.created',
+  'session.ended',
+  'approval.requested',
+  'approval.hint',
+  'approval.reminder',
+  'question.asked',
+  'pass.answering',
+  'pass.ended',
+  'error.raised',
+]);
 /** How soon a card is drawn again that points to one which was not sent yet. */
 const AGAIN_MS = 3_000;
 /** How often an event whose cards cannot be drawn is tried before it is passed by (R12). */
@@ -53,6 +71,10 @@ export class Projector {
   readonly #again = new Set<string>();
   #wake: () => void = () => {};
   #ringing = true;
+  /** Something that rang is not to wait for others. */
+  #atOnce = true;
+  /** Where the cursor stands, as far as this projector moved it; undefined when it is to be read. */
+  #known: bigint | undefined;
 
   constructor(options: ProjectorOptions) {
     this.#options = options;
@@ -61,16 +83,20 @@ export class Projector {
 
   /** Works until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
-    const ring = (): void => {
+    const ring = (event?: LoggedEvent): void => {
       this.#ringing = true;
+      this.#atOnce ||= event === undefined || AT_ONCE.has(event.type);
       this.#wake();
     };
     const unsubscribe = this.#options.feed.subscribe(ring);
-    signal.addEventListener('abort', ring, { once: true });
+    const onAbort = (): void => ring();
+    signal.addEventListener('abort', onAbort, { once: true });
     let tickAt = 0;
     try {
       while (!signal.aborted) {
+        if (this.#ringing) await this.#pause(GATHER_MS, () => this.#atOnce);
         this.#ringing = false;
+        this.#atOnce = false;
         try {
           while ((await this.step()) && !signal.aborted);
           await this.#redrawUnlinked();
@@ -83,21 +109,25 @@ export class Projector {
           await rest(1_000, signal);
           continue;
         }
-        if (!this.#ringing)
-          await this.#pause(this.#again.size > 0 ? AGAIN_MS : tickAt - performance.now());
+        await this.#pause(
+          this.#again.size > 0 ? AGAIN_MS : tickAt - performance.now(),
+          () => this.#ringing,
+        );
       }
     } finally {
       unsubscribe();
-      signal.removeEventListener('abort', ring);
+      signal.removeEventListener('abort', onAbort);
     }
   }
 
   /** Draws what the next events touch. False when there are none. */
   async step(): Promise<boolean> {
     const { database } = this.#options;
-    const events = await readEvents(database, await this.#cursor(), PAGE);
+    const cursor = (this.#known ??= await this.#cursor());
+    const events = await readEvents(database, cursor, PAGE);
     const last = events.at(-1);
     if (last === undefined) return false;
+    this.#known = undefined;
     try {
       await this.#project(events);
     } catch (error) {
@@ -107,6 +137,7 @@ export class Projector {
       );
       for (const event of events) await this.#projectAlone(event);
     }
+    this.#known = last.id;
     await this.#typing.follow(events);
     return true;
   }
@@ -192,36 +223,32 @@ export class Projector {
     return this.#options.now?.() ?? new Date();
   }
 
-  async #pause(ms: number): Promise<void> {
+  /** Waits so long, or until something rings and `enough` says that it is to be looked at. */
+  async #pause(ms: number, enough: () => boolean): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, Math.max(0, ms));
       this.#wake = () => {
+        if (!enough()) return;
         clearTimeout(timer);
         resolve();
       };
-      if (this.#ringing) this.#wake();
+      this.#wake();
     });
     this.#wake = () => {};
   }
 }
 
+/** Locks the cursor's row, which the first look makes, and gives where it stands. */
 async function lockCursor(unit: Unit): Promise<bigint> {
-  await unit.db.matrixState.createMany({
-    data: { key: STATE_KEY, value: { version: 1, cursor: '0' } },
-    skipDuplicates: true,
-  });
-  await unit.db.$queryRaw`SELECT key FROM matrix_state WHERE key = ${STATE_KEY} FOR UPDATE`;
-  const row = await unit.db.matrixState.findUniqueOrThrow({ where: { key: STATE_KEY } });
-  return BigInt(cursorShape.parse(row.value).cursor);
+  const begin = JSON.stringify({ version: 1, cursor: '0' });
+  const [row] = await unit.db.$queryRaw<Array<{ value: unknown }>>`
+    INSERT INTO matrix_state (key, value) VALUES (${STATE_KEY}, ${begin}::jsonb)
+    ON CONFLICT (key) DO UPDATE SET updated_at = now() RETURNING value`;
+  return BigInt(cursorShape.parse(row?.value).cursor);
 }
 
 async function moveCursor(unit: Unit, cursor: bigint): Promise<void> {
-  const value = { version: 1, cursor: String(cursor) };
-  await unit.db.matrixState.upsert({
-    where: { key: STATE_KEY },
-    create: { key: STATE_KEY, value },
-    update: { value, updatedAt: new Date() },
-  });
+  await writeState(unit, STATE_KEY, { version: 1, cursor: String(cursor) });
 }
 
 async function rest(ms: number, signal: AbortSignal): Promise<void> {

@@ -38,13 +38,13 @@ export async function showAgain(unit: Unit, approvalId: ApprovalId): Promise<boo
 
 /** The keys of the cards that an approval stands on; none if there is no such approval. */
 async function keysOf(db: Reader, approvalId: ApprovalId): Promise<string[]> {
-  const approval = await db.approval.findUnique({
-    where: { id: approvalId },
-    select: { kind: true, executions: { select: { id: true, batchId: true } } },
+  const executions = await db.execution.findMany({
+    where: { approvalId },
+    select: { id: true, batchId: true },
   });
-  if (approval === null) return [];
-  if (approval.kind === 'plan') return [cardKey.plan(approvalId)];
-  return [...new Set(approval.executions.map((execution) => cardKey.execution(execution)))];
+  if (executions.length > 0) return [...new Set(executions.map((one) => cardKey.execution(one)))];
+  const plan = await db.approval.count({ where: { id: approvalId, kind: 'plan' } });
+  return plan === 0 ? [] : [cardKey.plan(approvalId)];
 }
 
 function withFiles(key: string): string[] {

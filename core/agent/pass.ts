@@ -88,17 +88,16 @@ class Runner {
       const last = await this.#lastAnswer();
       if (last?.ended === true) return scope.write((unit) => endQuietly(unit, scope, last.text));
       if (this.#handover.aborted) throw new PassHandedOver(scope.passId);
-      if (await this.#stop.requested())
-        return scope.write((unit) => endStopped(unit, scope, this.#spent));
+      const { stopped, modelCalls } = await this.#stop.look();
+      if (stopped) return scope.write((unit) => endStopped(unit, scope, this.#spent));
       await takeIn(scope);
-      if (await this.#step()) return;
+      if (await this.#step(modelCalls)) return;
     }
   }
 
-  /** One answer of the model. True when it was the last of the pass. */
-  async #step(): Promise<boolean> {
+  /** One answer of the model, after so many. True when it was the last of the pass. */
+  async #step(modelCalls: number): Promise<boolean> {
     const scope = this.#scope;
-    const { modelCalls } = await scope.row();
     const limit = modelCalls >= MAX_MODEL_CALLS - 1;
     await checkBudgets(scope);
     await faultPoint('agent.before_model_call');
@@ -186,7 +185,7 @@ class Runner {
   /** Why no further call of the answer is to be made. A handover leaves them for whoever takes the pass up. */
   async #halted(): Promise<string | undefined> {
     if (this.#handover.aborted) throw new PassHandedOver(this.#scope.passId);
-    if (await this.#stop.requested()) return 'the operator stopped this pass';
+    if ((await this.#stop.look()).stopped) return 'the operator stopped this pass';
     return (await this.#lastAnswer())?.ended === true
       ? 'a call before it ended this pass'
       : undefined;
@@ -198,6 +197,7 @@ class Runner {
     const message = await deps.database.read.message.findFirst({
       where: { passId, role: 'assistant' },
       orderBy: { seq: 'desc' },
+      select: { text: true, toolCalls: true },
     });
     if (message === null) return undefined;
     const ending = storedCalls

@@ -77,9 +77,12 @@ export class PassScope {
     return new PassScope(deps, pass);
   }
 
-  /** The pass's row now. */
-  async row(): Promise<Pass> {
-    return this.deps.database.read.pass.findUniqueOrThrow({ where: { id: this.passId } });
+  /** What of the pass's row may change while it runs, as it is now. */
+  async row(): Promise<Pick<Pass, 'stopRequestedAt' | 'modelCalls'>> {
+    return this.deps.database.read.pass.findUniqueOrThrow({
+      where: { id: this.passId },
+      select: { stopRequestedAt: true, modelCalls: true },
+    });
   }
 
   /**

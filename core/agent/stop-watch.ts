@@ -21,12 +21,11 @@ export class StopWatch {
     return this.#abort.signal;
   }
 
-  /** Whether the pass is to stop. */
-  async requested(): Promise<boolean> {
-    if (this.#abort.signal.aborted) return true;
-    const { stopRequestedAt } = await this.#scope.row();
+  /** Looks at the row: whether the pass is to stop, and how many answers of the model it has had. */
+  async look(): Promise<{ stopped: boolean; modelCalls: number }> {
+    const { stopRequestedAt, modelCalls } = await this.#scope.row();
     if (stopRequestedAt !== null) this.#abort.abort();
-    return stopRequestedAt !== null;
+    return { stopped: this.#abort.signal.aborted, modelCalls };
   }
 
   /** Ends the watch. */

@@ -60,7 +60,7 @@ export async function storeAnswer(
     name: safeText(call.name),
     arguments: safeText(call.arguments),
   }));
-  await unit.db.message.create({
+  await unit.db.message.createMany({
     data: {
       id: newId<MessageId>(),
       sessionId,
@@ -72,7 +72,7 @@ export async function storeAnswer(
     },
   });
   for (const call of calls) {
-    await unit.db.toolCall.create({
+    await unit.db.toolCall.createMany({
       data: {
         id: newId<ToolCallId>(),
         sessionId,
@@ -85,7 +85,7 @@ export async function storeAnswer(
     });
   }
   if (asked > calls.length) {
-    await unit.db.message.create({
+    await unit.db.message.createMany({
       data: {
         id: newId<MessageId>(),
         sessionId,
@@ -102,7 +102,7 @@ export async function storeAnswer(
 
 /** Adds what asking cost to the pass (L9). */
 export async function addSpent(unit: Unit, { passId }: PassScope, spent: Spent): Promise<void> {
-  await unit.db.pass.update({
+  await unit.db.pass.updateMany({
     where: { id: passId },
     data: {
       modelCalls: { increment: spent.modelCalls },
@@ -120,7 +120,7 @@ export async function beginCall(
   call: ToolCall,
   about: { input: unknown; entity: string | undefined },
 ): Promise<void> {
-  await unit.db.toolCall.update({
+  await unit.db.toolCall.updateMany({
     where: { id: call.id },
     data: {
       state: 'running',
@@ -162,7 +162,7 @@ export async function endCall(
   // A commit whose answer was lost had stored the end already.
   if (row.state !== 'requested' && row.state !== 'running') return;
   const endedAt = new Date();
-  await unit.db.toolCall.update({
+  await unit.db.toolCall.updateMany({
     where: { id: call.id },
     data: {
       state: end.state,
@@ -174,7 +174,7 @@ export async function endCall(
       ...(end.entity === undefined ? {} : { entitySlug: end.entity }),
     },
   });
-  await unit.db.message.create({
+  await unit.db.message.createMany({
     data: {
       id: newId<MessageId>(),
       sessionId,

@@ -4,7 +4,6 @@ import { transition } from '../executions/states.ts';
 import type { ApprovalId, EntityId, PassId, SessionId, TurnId } from '../ids.ts';
 import { openGrant } from '../policy/grants.ts';
 import { isPaused } from '../policy/pause.ts';
-import { databaseNow } from '../tasks/lock.ts';
 import { addNote } from '../tasks/messages.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import type { Decision } from './decide.ts';
@@ -45,7 +44,6 @@ export async function deny(unit: Unit, approval: Approval, decision: Decision): 
   const executions = await waitingExecutions(unit, approval.id);
   for (const execution of executions) {
     await transition(unit, execution, 'pending_approval', 'denied', moverOf(approval, decision), {
-      endedAt: new Date(),
       error: decision.reason ?? null,
       continuation: 'woken',
       continuedAt: new Date(),
@@ -74,7 +72,7 @@ async function start(
       allowedBy: 'approval',
     });
     if (!approved) continue;
-    await transition(unit, execution, 'approved', 'queued', mover, { queuedAt: new Date() });
+    await transition(unit, execution, 'approved', 'queued', mover);
     started.push(execution.id);
   }
   return started;
@@ -148,18 +146,12 @@ async function record(
   decision: Decision,
   status: 'approved' | 'denied',
 ): Promise<void> {
-  await unit.db.approval.update({
-    where: { id: approval.id },
-    data: {
-      status,
-      decidedBy: decision.operator.userId,
-      decidedAt: await databaseNow(unit),
-      decidedMeans: decision.means,
-      decidedEvent: decision.eventId ?? null,
-      decidedWords: decision.words ?? null,
-      reason: decision.reason ?? null,
-    },
-  });
+  await unit.db.$executeRaw`
+    UPDATE approvals SET status = ${status}::approval_status, decided_by = ${decision.operator.userId},
+      decided_at = clock_timestamp(), decided_means = ${decision.means}::decision_means,
+      decided_event = ${decision.eventId ?? null}, decided_words = ${decision.words ?? null},
+      reason = ${decision.reason ?? null}
+    WHERE id = ${approval.id}::uuid`;
   unit.emit({
     type: 'approval.decided',
     sessionId: approval.sessionId,
@@ -191,7 +183,7 @@ async function waitingExecutions(unit: Unit, approvalId: string): Promise<Execut
 async function afterDecision(unit: Unit, approval: Approval): Promise<void> {
   if (approval.sessionId === null) return;
   const sessionId = approval.sessionId as SessionId;
-  await unit.db.session.update({
+  await unit.db.session.updateMany({
     where: { id: sessionId },
     data: { lastActivityAt: new Date(), nudgedAt: null, pausedReason: null },
   });

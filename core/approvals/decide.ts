@@ -1,12 +1,12 @@
 import type { Unit } from '../db/database.ts';
 import type { Approval, DecisionMeans } from '../db/rows.ts';
-import { NotFoundError } from '../errors.ts';
 import { faultPoint } from '../faults.ts';
-import { newId, type ApprovalId, type SessionId } from '../ids.ts';
+import { newId, type ApprovalId } from '../ids.ts';
 import { roleCovers, type Operator, type Operators, type Role } from '../operators.ts';
-import { databaseNow, lockSession } from '../tasks/lock.ts';
+import { databaseNow } from '../tasks/lock.ts';
 import { approve, deny } from './carry-out.ts';
 import { expireApproval } from './expire.ts';
+import { lockApproval } from './lock.ts';
 
 /** Someone's word on an approval, by whatever means it came. */
 export interface Decision {
@@ -98,17 +98,6 @@ export async function decide(unit: Unit, decision: Decision): Promise<DecisionRe
   return { kind: 'approved', executions: await approve(unit, approval, decision) };
 }
 
-async function lockApproval(unit: Unit, approvalId: ApprovalId): Promise<Approval> {
-  const found = await unit.db.approval.findUnique({
-    where: { id: approvalId },
-    select: { sessionId: true },
-  });
-  if (found === null) throw new NotFoundError('approval', approvalId);
-  if (found.sessionId !== null) await lockSession(unit, found.sessionId as SessionId);
-  await unit.db.$queryRaw`SELECT id FROM approvals WHERE id = ${approvalId}::uuid FOR UPDATE`;
-  return unit.db.approval.findUniqueOrThrow({ where: { id: approvalId } });
-}
-
 function mayDecide(operator: Operator, approval: Approval): string | undefined {
   if (!roleCovers(operator.role, approval.needsRole as Role)) {
     return `You are ${operator.role === 'viewer' ? 'a viewer' : 'an approver'}; this needs ${approval.needsRole === 'admin' ? 'an admin' : 'an approver'}.`;
@@ -147,6 +136,8 @@ async function vote(
       },
     });
   }
+  // They may decide: that was seen to before.
+  if (approval.needsPeople === 1) return { have: 1, again: count === 0 };
   const votes = await unit.db.approvalVote.findMany({
     where: { approvalId: approval.id },
     select: { operator: true },

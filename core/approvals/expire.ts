@@ -3,9 +3,9 @@ import { eachAlone } from '../db/each-alone.ts';
 import type { Approval } from '../db/rows.ts';
 import { transition } from '../executions/states.ts';
 import type { ApprovalId, SessionId, TurnId } from '../ids.ts';
-import { lockSession } from '../tasks/lock.ts';
 import { addNote } from '../tasks/messages.ts';
 import { refreshStatus } from '../tasks/status.ts';
+import { lockApproval } from './lock.ts';
 import { expiryNote, planExpiryNote } from './notes.ts';
 import { coveredSteps } from './plan.ts';
 
@@ -36,7 +36,6 @@ export async function expireApproval(unit: Unit, approval: Approval): Promise<vo
       'expired',
       { actor: 'system' },
       {
-        endedAt: new Date(),
         continuation: 'woken',
         continuedAt: new Date(),
       },
@@ -56,17 +55,13 @@ export async function expireApproval(unit: Unit, approval: Approval): Promise<vo
 
 /** Expires every approval whose time is over by the database's clock. Returns how many. */
 export async function expireDueApprovals(database: Database): Promise<number> {
-  const due = await database.read.$queryRaw<
-    Array<{ id: ApprovalId; session_id: SessionId | null }>
-  >`
-    SELECT id, session_id FROM approvals
+  const due = await database.read.$queryRaw<Array<{ id: ApprovalId }>>`
+    SELECT id FROM approvals
     WHERE status = 'pending' AND expires_at <= clock_timestamp()
     ORDER BY expires_at LIMIT 200`;
-  return eachAlone(database, 'expiry', due, async ({ id, session_id: sessionId }) =>
+  return eachAlone(database, 'expiry', due, async ({ id }) =>
     database.write(async (unit) => {
-      if (sessionId !== null) await lockSession(unit, sessionId);
-      await unit.db.$queryRaw`SELECT id FROM approvals WHERE id = ${id}::uuid FOR UPDATE`;
-      const approval = await unit.db.approval.findUniqueOrThrow({ where: { id } });
+      const approval = await lockApproval(unit, id);
       if (approval.status !== 'pending') return false;
       await expireApproval(unit, approval);
       return true;

@@ -1,13 +1,12 @@
 import type { Unit } from '../db/database.ts';
 import type { Approval } from '../db/rows.ts';
 import { transition } from '../executions/states.ts';
-import { NotFoundError } from '../errors.ts';
 import type { ApprovalId, SessionId, TurnId } from '../ids.ts';
 import type { Operator } from '../operators.ts';
 import { closeGrants } from '../policy/grants.ts';
-import { lockSession } from '../tasks/lock.ts';
 import { addNote } from '../tasks/messages.ts';
 import { refreshStatus } from '../tasks/status.ts';
+import { lockApproval } from './lock.ts';
 import { planWithdrawalNote, withdrawalNote } from './notes.ts';
 
 /** What taking back an approval came to. `nothing_left`: what it had allowed never started, and will not by it. */
@@ -23,12 +22,7 @@ export async function withdraw(
   unit: Unit,
   args: { approvalId: ApprovalId; operator: Operator; eventId: string },
 ): Promise<Withdrawal> {
-  const found = await unit.db.approval.findUnique({ where: { id: args.approvalId } });
-  if (found === null) throw new NotFoundError('approval', args.approvalId);
-  if (found.sessionId !== null) await lockSession(unit, found.sessionId as SessionId);
-  await unit.db.$queryRaw`SELECT id FROM approvals WHERE id = ${args.approvalId}::uuid FOR UPDATE`;
-  const approval = await unit.db.approval.findUniqueOrThrow({ where: { id: args.approvalId } });
-
+  const approval = await lockApproval(unit, args.approvalId);
   if (approval.status === 'pending') {
     // One of several people who are needed takes their yes back.
     const { count } = await unit.db.approvalVote.deleteMany({
@@ -72,7 +66,6 @@ export async function withdraw(
       'revoked',
       { actor: args.operator.userId },
       {
-        endedAt: new Date(),
         error: 'the approval was withdrawn',
         continuation: 'woken',
         continuedAt: new Date(),

@@ -3,6 +3,7 @@ import { NomosError } from '../errors.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
 import { describeUrl, SteadyClient } from './pg.ts';
 import { flushRecord, type NewAudit, type NewEvent } from './record.ts';
+import { statementNames } from './statement-names.ts';
 
 /** Reads, and the statements of a transaction. Only `core/db` knows that it is Prisma. */
 export type Reader = Omit<
@@ -73,15 +74,18 @@ export class Database {
     url: string,
     options: { connections?: number; name?: string; idleTransactionMs?: number } = {},
   ): Promise<Database> {
-    const adapter = new PrismaPg({
-      connectionString: url,
-      max: options.connections ?? 10,
-      connectionTimeoutMillis: 10_000,
-      application_name: options.name ?? 'nomos',
-      keepAlive: true,
-      idle_in_transaction_session_timeout: options.idleTransactionMs ?? IDLE_TRANSACTION_MS,
-      Client: SteadyClient,
-    });
+    const adapter = new PrismaPg(
+      {
+        connectionString: url,
+        max: options.connections ?? 10,
+        connectionTimeoutMillis: 10_000,
+        application_name: options.name ?? 'nomos',
+        keepAlive: true,
+        idle_in_transaction_session_timeout: options.idleTransactionMs ?? IDLE_TRANSACTION_MS,
+        Client: SteadyClient,
+      },
+      { statementNameGenerator: statementNames() },
+    );
     const client = new PrismaClient({ adapter, queryPlanCacheMaxSize: PLANS_KEPT });
     const database = new Database(url, client);
     try {

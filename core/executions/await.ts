@@ -1,8 +1,9 @@
 import type { Database } from '../db/database.ts';
 import type { Execution } from '../db/rows.ts';
+import { NotFoundError } from '../errors.ts';
 import type { EventFeed } from '../events/subscribe.ts';
 import type { ExecutionId } from '../ids.ts';
-import { isFinal } from './states.ts';
+import { isFinal, lockExecution } from './states.ts';
 
 /** Who tells the agent of an end: the call that waited, a note, or nobody yet. */
 export type Teller = 'call' | 'note' | 'nobody_yet';
@@ -44,8 +45,8 @@ export async function awaitExecution(
  */
 export async function takeResult(database: Database, id: ExecutionId): Promise<Awaited> {
   return database.write(async (unit) => {
-    await unit.db.$queryRaw`SELECT id FROM executions WHERE id = ${id}::uuid FOR UPDATE`;
-    const execution = await unit.db.execution.findUniqueOrThrow({ where: { id } });
+    const execution = await lockExecution(unit, id);
+    if (execution === null) throw new NotFoundError('execution', id);
     const now = new Date();
     if (!isFinal(execution.status)) {
       if (execution.continuation === 'awaited') {

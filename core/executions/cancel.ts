@@ -48,7 +48,6 @@ export async function requestCancel(
     'cancelled',
     { actor: args.by },
     {
-      endedAt: new Date(),
       error: 'It was cancelled before it started.',
     },
   );

@@ -63,11 +63,6 @@ export async function claimExecution(
       { actor: 'system', data: { worker: owner, hash: execution.commandHash } },
       { leaseOwner: owner },
     );
-    // By the database's clock, like everything that a grant's end is compared with (R14).
-    await unit.db.$executeRaw`
-      UPDATE executions SET started_at = clock_timestamp(),
-        lease_until = clock_timestamp() + ${leases().leaseMs} * interval '1 millisecond'
-      WHERE id = ${id}::uuid`;
     if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
     await faultPoint('execution.before_claim_commit');
     return { kind: 'claimed', execution: { ...execution, status: 'running', leaseOwner: owner } };
@@ -197,7 +192,7 @@ async function askAgain(
       'queued',
       'pending_approval',
       { actor: 'system', data: { why: 'what allowed it ended before it started' } },
-      { approvalId, allowedBy: null, grantId: null, queuedAt: null, continuation },
+      { approvalId, allowedBy: null, grantId: null, continuation },
     );
   }
   if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
@@ -221,7 +216,7 @@ async function drop(unit: Unit, execution: Execution, why: string): Promise<Clai
     'queued',
     'cancelled',
     { actor: 'system', data: { why } },
-    { endedAt: new Date(), errorCode: 'canary_failed', error: `It did not run: ${why}.` },
+    { errorCode: 'canary_failed', error: `It did not run: ${why}.` },
   );
   if (execution.continuation === 'due') await wakeForEnd(unit, execution);
   if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
@@ -236,7 +231,6 @@ async function revoke(unit: Unit, execution: Execution, why: string): Promise<Cl
     'revoked',
     { actor: 'system', data: { why } },
     {
-      endedAt: new Date(),
       error: why,
       continuation: 'woken',
       continuedAt: new Date(),

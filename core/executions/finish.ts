@@ -68,7 +68,7 @@ export async function finishExecution(
       'running',
       status,
       { actor: 'system', leaseOwner: args.owner, data: { end: args.end.kind } },
-      { ...change, endedAt: new Date() },
+      change,
     );
     if (!moved) return false;
     if (status === 'completed') await registerMade(unit, execution);

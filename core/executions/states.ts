@@ -1,6 +1,8 @@
-import type { Unit } from '../db/database.ts';
+import { joinSql, noSql, sql, type Sql, type Unit } from '../db/database.ts';
+import { lockRow } from '../db/lock-row.ts';
 import type { Execution, ExecutionStatus } from '../db/rows.ts';
 import type { ExecutionId, SessionId } from '../ids.ts';
+import { leases } from '../leases.ts';
 import { closeLinkedStep } from '../tasks/plan.ts';
 
 /**
@@ -32,31 +34,28 @@ export function isFinal(status: ExecutionStatus): boolean {
   return TRANSITIONS[status].length === 0;
 }
 
+/** How the columns that may change together with the status are written. */
+const COLUMNS = {
+  allowedBy: (value) => sql`allowed_by = ${value}::allowed_by`,
+  grantId: (value) => sql`grant_id = ${value}::uuid`,
+  approvalId: (value) => sql`approval_id = ${value}::uuid`,
+  leaseOwner: (value) => sql`lease_owner = ${value}`,
+  leaseUntil: (value) => sql`lease_until = ${value}`,
+  exitCode: (value) => sql`exit_code = ${value}`,
+  signal: (value) => sql`signal = ${value}`,
+  stdout: (value) => sql`stdout = ${value}`,
+  stderr: (value) => sql`stderr = ${value}`,
+  stdoutBytes: (value) => sql`stdout_bytes = ${value}`,
+  stderrBytes: (value) => sql`stderr_bytes = ${value}`,
+  tail: (value) => sql`tail = ${value}`,
+  errorCode: (value) => sql`error_code = ${value}`,
+  error: (value) => sql`error = ${value}`,
+  continuation: (value) => sql`continuation = ${value}::continuation`,
+  continuedAt: (value) => sql`continued_at = ${value}`,
+} satisfies { [Key in keyof Execution]?: (value: Execution[Key]) => Sql };
+
 /** The columns that may change together with the status. */
-export type ExecutionChange = Partial<
-  Pick<
-    Execution,
-    | 'allowedBy'
-    | 'grantId'
-    | 'approvalId'
-    | 'queuedAt'
-    | 'startedAt'
-    | 'endedAt'
-    | 'leaseOwner'
-    | 'leaseUntil'
-    | 'exitCode'
-    | 'signal'
-    | 'stdout'
-    | 'stderr'
-    | 'stdoutBytes'
-    | 'stderrBytes'
-    | 'tail'
-    | 'errorCode'
-    | 'error'
-    | 'continuation'
-    | 'continuedAt'
-  >
->;
+export type ExecutionChange = Partial<Pick<Execution, keyof typeof COLUMNS>>;
 
 /** Who moves an execution, for the audit log, and what else is worth keeping there. */
 export interface Mover {
@@ -84,16 +83,11 @@ export async function transition(
   if (!TRANSITIONS[from].includes(to)) {
     throw new Error(`execution ${execution.id}: no way from ${from} to ${to}`);
   }
-  const { count } = await unit.db.execution.updateMany({
-    where: {
-      id: execution.id,
-      status: from,
-      ...(mover.leaseOwner === undefined ? {} : { leaseOwner: mover.leaseOwner }),
-    },
-    data: { ...change, status: to },
-  });
+  const count = await unit.db.$executeRaw`
+    UPDATE executions SET ${joinSql([sql`status = ${to}::execution_status`, ...stamps(to), ...written(change)])}
+    WHERE id = ${execution.id}::uuid AND status = ${from}::execution_status
+      ${mover.leaseOwner === undefined ? noSql : sql`AND lease_owner = ${mover.leaseOwner}`}`;
   if (count === 0) return false;
-  await stampMove(unit, execution.id, to);
   recordMove(unit, execution, from, to, mover);
   if (isFinal(to) && execution.sessionId !== null) {
     const sessionId = execution.sessionId as SessionId;
@@ -103,15 +97,32 @@ export async function transition(
   return true;
 }
 
-/** When a move happened, by the database's clock like all that times are compared with, whatever the worker's says. */
-async function stampMove(unit: Unit, id: string, to: ExecutionStatus): Promise<void> {
-  if (to === 'queued') {
-    await unit.db
-      .$executeRaw`UPDATE executions SET queued_at = clock_timestamp() WHERE id = ${id}::uuid`;
-  } else if (isFinal(to)) {
-    await unit.db
-      .$executeRaw`UPDATE executions SET ended_at = clock_timestamp() WHERE id = ${id}::uuid`;
+/**
+ * When a move happened, by the database's clock like all that times are compared with, whatever the worker's says (R14). What
+ * starts to run is leased from then on; what waits again was not queued.
+ */
+function stamps(to: ExecutionStatus): Sql[] {
+  if (isFinal(to)) return [sql`ended_at = clock_timestamp()`];
+  switch (to) {
+    case 'queued':
+      return [sql`queued_at = clock_timestamp()`];
+    case 'pending_approval':
+      return [sql`queued_at = NULL`];
+    case 'running':
+      return [
+        sql`started_at = clock_timestamp()`,
+        sql`lease_until = clock_timestamp() + ${leases().leaseMs} * interval '1 millisecond'`,
+      ];
+    default:
+      return [];
   }
+}
+
+function written(change: ExecutionChange): Sql[] {
+  return Object.entries(change).map(([column, value]) => {
+    const write: (value: never) => Sql = COLUMNS[column as keyof ExecutionChange];
+    return write(value as never);
+  });
 }
 
 /** The event and the audit entry of a move; also for the first status, which an INSERT writes. */
@@ -139,6 +150,5 @@ export function recordMove(
 
 /** An execution's row, locked for the rest of the transaction. */
 export async function lockExecution(unit: Unit, id: ExecutionId): Promise<Execution | null> {
-  await unit.db.$queryRaw`SELECT id FROM executions WHERE id = ${id}::uuid FOR UPDATE`;
-  return unit.db.execution.findUnique({ where: { id } });
+  return (await lockRow(unit, 'executions', id)) ?? null;
 }

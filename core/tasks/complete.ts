@@ -101,7 +101,7 @@ export async function cancelOpen(
       execution.status,
       'cancelled',
       { actor: by, data: { reason } },
-      { endedAt: new Date(), error: reason },
+      { error: reason },
     );
     if (moved) cancelled++;
   }

@@ -1,4 +1,5 @@
 import type { Unit } from '../db/database.ts';
+import { lockRow } from '../db/lock-row.ts';
 import type { Session } from '../db/rows.ts';
 import { NotFoundError } from '../errors.ts';
 import type { SessionId } from '../ids.ts';
@@ -8,9 +9,8 @@ import type { SessionId } from '../ids.ts';
  * first, so that such units run one after another and take further locks in one order. Throws `not_found`.
  */
 export async function lockSession(unit: Unit, sessionId: SessionId): Promise<Session> {
-  await unit.db.$queryRaw`SELECT id FROM sessions WHERE id = ${sessionId}::uuid FOR UPDATE`;
-  const session = await unit.db.session.findUnique({ where: { id: sessionId } });
-  if (session === null) throw new NotFoundError('task', sessionId);
+  const session = await lockRow(unit, 'sessions', sessionId);
+  if (session === undefined) throw new NotFoundError('task', sessionId);
   return session;
 }
 

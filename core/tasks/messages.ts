@@ -32,7 +32,7 @@ export async function receiveMessage(
     });
   }
   const messageId = newId<MessageId>();
-  await unit.db.message.create({
+  await unit.db.message.createMany({
     data: {
       id: messageId,
       sessionId: args.sessionId,
@@ -61,7 +61,7 @@ export async function addNote(
   args: { sessionId: SessionId; turnId: TurnId; text: string; wake?: PassCause },
 ): Promise<MessageId> {
   const messageId = newId<MessageId>();
-  await unit.db.message.create({
+  await unit.db.message.createMany({
     data: {
       id: messageId,
       sessionId: args.sessionId,

@@ -1,4 +1,4 @@
-import type { Database, Unit } from '../db/database.ts';
+import { noSql, sql, type Database, type Unit } from '../db/database.ts';
 import { eachAlone } from '../db/each-alone.ts';
 import type { Pass } from '../db/rows.ts';
 import { faultPoint } from '../faults.ts';
@@ -19,7 +19,7 @@ export async function claimPass(
   database: Database,
   sessionId: SessionId,
   owner: string,
-): Promise<Pass | null> {
+): Promise<Pick<Pass, 'id' | 'attempt'> | null> {
   const pass = await database.write(async (unit) => {
     const session = await lockSession(unit, sessionId);
     if (session.archivedAt !== null) return null;
@@ -42,7 +42,7 @@ export async function claimPass(
         WHERE id = ${next.id}::uuid`;
       unit.emit({ type: 'pass.started', sessionId, refId: next.id });
       await refreshStatus(unit, sessionId);
-      return unit.db.pass.findUniqueOrThrow({ where: { id: next.id } });
+      return { id: next.id, attempt: next.attempt + 1 };
     }
   });
   await faultPoint('pass.claimed');
@@ -123,17 +123,11 @@ async function closePass(
   state: 'done' | 'failed' | 'cancelled',
   error?: { code: string; message: string },
 ): Promise<void> {
-  await unit.db.pass.update({
-    where: { id: pass.id },
-    data: {
-      state,
-      leaseOwner: null,
-      leaseUntil: null,
-      ...(error === undefined ? {} : { error }),
-    },
-  });
-  await unit.db
-    .$executeRaw`UPDATE passes SET ended_at = clock_timestamp() WHERE id = ${pass.id}::uuid`;
+  const said = error === undefined ? noSql : sql`, error = ${JSON.stringify(error)}::jsonb`;
+  await unit.db.$executeRaw`
+    UPDATE passes SET state = ${state}::pass_state, ended_at = clock_timestamp(),
+      lease_owner = NULL, lease_until = NULL${said}
+    WHERE id = ${pass.id}::uuid`;
   unit.emit({ type: 'pass.ended', sessionId: pass.sessionId, refId: pass.id, data: { state } });
 }
 

@@ -1,5 +1,6 @@
 import type { Unit } from '../db/database.ts';
 import type { SessionStatus } from '../db/rows.ts';
+import { NotFoundError } from '../errors.ts';
 import type { SessionId } from '../ids.ts';
 
 /**
@@ -7,40 +8,52 @@ import type { SessionId } from '../ids.ts';
  * what runs: the room list must show who has to move. An ended task is left as it is.
  */
 export async function refreshStatus(unit: Unit, sessionId: SessionId): Promise<void> {
-  const session = await unit.db.session.findUniqueOrThrow({
-    where: { id: sessionId },
-    select: { status: true, endedAt: true },
-  });
-  if (session.endedAt !== null) return;
-  const status = await liveStatus(unit, sessionId);
-  if (status === session.status) return;
-  await unit.db.session.update({ where: { id: sessionId }, data: { status } });
+  const facts = await statusFacts(unit, sessionId);
+  if (facts.ended) return;
+  const to = liveStatus(facts);
+  if (to === facts.status) return;
+  await unit.db.$executeRaw`
+    UPDATE sessions SET status = ${to}::session_status WHERE id = ${sessionId}::uuid`;
   unit.emit({
     type: 'session.changed',
     sessionId,
     refId: sessionId,
-    data: { what: 'status', from: session.status, to: status },
+    data: { what: 'status', from: facts.status, to },
   });
 }
 
-async function liveStatus(unit: Unit, sessionId: SessionId): Promise<SessionStatus> {
-  const rows = await unit.db.$queryRaw<
-    Array<{ asked: boolean; waiting: boolean; executing: boolean; steps: bigint; started: bigint }>
-  >`
-    SELECT
-      EXISTS (SELECT FROM questions WHERE session_id = ${sessionId}::uuid AND status = 'open') AS asked,
-      EXISTS (SELECT FROM approvals WHERE session_id = ${sessionId}::uuid AND status = 'pending') AS waiting,
-      EXISTS (SELECT FROM executions WHERE session_id = ${sessionId}::uuid
+interface StatusFacts {
+  status: SessionStatus;
+  ended: boolean;
+  asked: boolean;
+  waiting: boolean;
+  executing: boolean;
+  steps: bigint;
+  started: bigint;
+}
+
+async function statusFacts(unit: Unit, sessionId: SessionId): Promise<StatusFacts> {
+  const [facts] = await unit.db.$queryRaw<StatusFacts[]>`
+    SELECT s.status, s.ended_at IS NOT NULL AS ended,
+      EXISTS (SELECT FROM questions WHERE session_id = s.id AND status = 'open') AS asked,
+      EXISTS (SELECT FROM approvals WHERE session_id = s.id AND status = 'pending') AS waiting,
+      EXISTS (SELECT FROM executions WHERE session_id = s.id
         AND status IN ('approved', 'queued', 'running') AND risk <> 'read_only') AS executing,
-      count(*) FILTER (WHERE status <> 'replaced') AS steps,
-      count(*) FILTER (WHERE status NOT IN ('replaced', 'pending')) AS started
-    FROM plan_steps WHERE session_id = ${sessionId}::uuid`;
-  const facts = rows[0];
-  if (facts === undefined) return 'active';
-  if (facts.asked) return 'awaiting_input';
-  if (facts.waiting) return 'awaiting_approval';
-  if (facts.executing || facts.started > 0n) return 'executing';
-  return facts.steps > 0n ? 'planning' : 'active';
+      p.steps, p.started
+    FROM sessions s, LATERAL (
+      SELECT count(*) FILTER (WHERE status <> 'replaced') AS steps,
+        count(*) FILTER (WHERE status NOT IN ('replaced', 'pending')) AS started
+      FROM plan_steps WHERE session_id = s.id
+    ) p WHERE s.id = ${sessionId}::uuid`;
+  if (facts === undefined) throw new NotFoundError('task', sessionId);
+  return facts;
+}
+
+function liveStatus({ asked, waiting, executing, steps, started }: StatusFacts): SessionStatus {
+  if (asked) return 'awaiting_input';
+  if (waiting) return 'awaiting_approval';
+  if (executing || started > 0n) return 'executing';
+  return steps > 0n ? 'planning' : 'active';
 }
 
 /** Names the task (T8). The goal is kept as given, without control over the room beyond its name. */

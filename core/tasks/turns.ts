@@ -23,7 +23,7 @@ export async function openTurn(
     _max: { seq: true },
   });
   const id = newId<TurnId>();
-  await unit.db.turn.create({
+  await unit.db.turn.createMany({
     data: {
       id,
       sessionId: args.sessionId,
@@ -60,7 +60,7 @@ export async function queuePass(
   });
   if (queued !== null) return queued.id as PassId;
   const id = newId<PassId>();
-  await unit.db.pass.create({
+  await unit.db.pass.createMany({
     data: {
       id,
       sessionId: args.sessionId,

@@ -70,18 +70,24 @@ test('T5, T13: what comes in the middle of a pass is read before the next model 
   await reacted(roomId, said, '👀');
 });
 
-test('C8, C14: the message is marked read and typing shows while a pass runs; what waits rings by a message of its own, stands on the pinned card, and is brought up once more', async () => {
+test('C8, C14: typing shows while a pass runs, also to who joins in its middle, and the message is marked read; what waits rings by a message of its own, stands on the pinned card, and is brought up once more', async () => {
   const file = path.join(world.sshd.home, 'reminded');
+  const first = gate(() => goal('Busy'));
   const held = gate(() => runs(`echo run >> ${file}`, 'Set the marker'));
   world.model.lane(
     about('look busy for me'),
-    goal('Busy'),
+    first.step,
     { text: 'What shall I do?' },
     held.step,
     { text: 'I asked for it.' },
     { text: 'It was left alone.' },
   );
   const { roomId, sessionId } = await world.ask(ann, 'look busy for me');
+  const typing = (): boolean | undefined =>
+    ann.client.getRoom(roomId)?.getMember(world.bot.userId)?.typing;
+  await first.reached;
+  await ann.until(() => typing() === true || undefined, 'typing shows to who joins meanwhile');
+  first.open();
   await world.card(ann, roomId, ({ body }) => body === 'What shall I do?', 'the answer');
   const said = await ann.say(roomId, 'set the marker');
   await held.reached;
@@ -89,8 +95,6 @@ test('C8, C14: the message is marked read and typing shows while a pass runs; wh
     () => ann.hasRead(world.bot.userId, said) || undefined,
     'the message is marked read',
   );
-  const typing = (): boolean | undefined =>
-    ann.client.getRoom(roomId)?.getMember(world.bot.userId)?.typing;
   await ann.until(() => typing() === true || undefined, 'typing shows');
   held.open();
   const card = await world.waiting(ann, roomId);

@@ -309,9 +309,15 @@ describe('what the bot says', () => {
         replyTo: { card: 'c' },
       });
       await redact(unit, { to, target: { card: 'c' }, reaction: '✅' });
+      await setRoomName(unit, { to, name: '❗ Lobby' });
       await setRoomName(unit, { to, name: '⏳ Lobby' });
     });
     await stage.operator.room('⏳ Lobby');
+    const names = await stage.database.read.matrixOutbox.findMany({
+      where: { eventType: 'm.room.name' },
+      select: { state: true },
+    });
+    expect(names, 'one name for two in a moment').toEqual([{ state: 'sent' }]);
     const sent = await stage.operator.message(lobby, 'card');
     expect(sent.content['m.relates_to']).toEqual({
       rel_type: 'm.thread',

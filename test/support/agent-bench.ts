@@ -62,7 +62,7 @@ export interface AgentBench {
   /** Opens a task with the operator's words. */
   open(text: string): Promise<{ sessionId: SessionId; turnId: TurnId }>;
   /** Claims the task's next pass; null when none is due. */
-  claim(sessionId: SessionId, owner?: string): Promise<Pass | null>;
+  claim(sessionId: SessionId, owner?: string): ReturnType<typeof claimPass>;
   /** Runs the task's next pass to its end and gives its row. Throws when none is due. */
   pass(sessionId: SessionId, deps?: Partial<PassDeps>): Promise<Pass>;
   /** The operator's word on the one approval that waits in the task. */

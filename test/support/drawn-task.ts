@@ -2,7 +2,7 @@
 import { Projector } from '../../bot/projector/projector.ts';
 import type { Unit } from '../../core/db/database.ts';
 import { requestExecution } from '../../core/executions/request.ts';
-import { transition } from '../../core/executions/states.ts';
+import { type ExecutionChange, transition } from '../../core/executions/states.ts';
 import {
   asId,
   type ApprovalId,
@@ -105,10 +105,13 @@ export function drawnTasks(world: () => BotWorld, clock: Clock) {
       id: string,
       from: 'queued' | 'running',
       to: 'running' | 'completed' | 'failed',
-      change: object,
+      // When it started is the database's to say; a test with a clock of its own says it afterwards.
+      { startedAt, ...change }: ExecutionChange & { startedAt?: Date },
     ): Promise<void> {
       const row = await unit.db.execution.findUniqueOrThrow({ where: { id } });
       await transition(unit, row, from, to, { actor: 'system' }, change);
+      if (startedAt !== undefined)
+        await unit.db.execution.update({ where: { id }, data: { startedAt } });
     },
     async finish(
       one: DrawnTask,
