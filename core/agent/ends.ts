@@ -167,13 +167,17 @@ async function forgetFailures(unit: Unit, { sessionId, passId }: PassScope): Pro
   });
 }
 
-/** Whether anything of the task is still to come: a decision, a result, an answer, or a message that nobody has read. */
+/**
+ * Whether anything of the task is still to come: a decision, a result, an answer, or a message that nobody has read. A command whose
+ * end wakes nobody is not waited for, or the task would wait without end: a dry run that was given up, what a stopped pass left.
+ */
 async function goesOn(unit: Unit, { sessionId }: PassScope): Promise<boolean> {
   const [execution, approval, question, unread] = await Promise.all([
     unit.db.execution.findFirst({
       where: {
         sessionId,
         status: { in: ['requested', 'pending_approval', 'approved', 'queued', 'running'] },
+        continuation: { not: 'suppressed' },
       },
       select: { id: true },
     }),

@@ -1,5 +1,6 @@
 import type { Unit } from '../db/database.ts';
 import type { Approval, Execution } from '../db/rows.ts';
+import { tellRest } from '../executions/finish.ts';
 import { transition } from '../executions/states.ts';
 import type { ApprovalId, EntityId, PassId, SessionId, TurnId } from '../ids.ts';
 import { openGrant } from '../policy/grants.ts';
@@ -56,6 +57,7 @@ export async function deny(unit: Unit, approval: Approval, decision: Decision): 
       ? planDenialNote(approval.shortId, coveredSteps(approval), decision.reason)
       : denialNote(executions, decision.reason),
   );
+  await tellRest(unit, executions);
   await afterDecision(unit, approval);
 }
 

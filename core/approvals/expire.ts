@@ -1,6 +1,7 @@
 import type { Database, Unit } from '../db/database.ts';
 import { eachAlone } from '../db/each-alone.ts';
 import type { Approval } from '../db/rows.ts';
+import { tellRest } from '../executions/finish.ts';
 import { transition } from '../executions/states.ts';
 import type { ApprovalId, SessionId, TurnId } from '../ids.ts';
 import { addNote } from '../tasks/messages.ts';
@@ -50,6 +51,7 @@ export async function expireApproval(unit: Unit, approval: Approval): Promise<vo
     text: plan ? planExpiryNote(approval.shortId, coveredSteps(approval)) : expiryNote(executions),
     wake: 'decision',
   });
+  await tellRest(unit, executions);
   await refreshStatus(unit, approval.sessionId as SessionId);
 }
 

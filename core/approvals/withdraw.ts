@@ -1,5 +1,6 @@
 import type { Unit } from '../db/database.ts';
 import type { Approval } from '../db/rows.ts';
+import { tellRest } from '../executions/finish.ts';
 import { transition } from '../executions/states.ts';
 import type { ApprovalId, SessionId, TurnId } from '../ids.ts';
 import type { Operator } from '../operators.ts';
@@ -99,6 +100,7 @@ export async function withdraw(
       text: plan ? planWithdrawalNote(approval.shortId) : withdrawalNote(executions),
       wake: 'decision',
     });
+    await tellRest(unit, executions);
     await refreshStatus(unit, approval.sessionId as SessionId);
   }
   return { kind: 'withdrawn' };

@@ -3,6 +3,7 @@ import { NotFoundError } from '../errors.ts';
 import type { ExecutionId, SessionId } from '../ids.ts';
 import { lockSession } from '../tasks/lock.ts';
 import { refreshStatus } from '../tasks/status.ts';
+import { wakeForEnd } from './finish.ts';
 import { isFinal, lockExecution, transition } from './states.ts';
 
 /** What a request to cancel came to. `requested`: it runs, and its worker was told to end it on the target (X5). */
@@ -52,6 +53,10 @@ export async function requestCancel(
     },
   );
   await closeEmptyApproval(unit, execution.approvalId, execution.sessionId);
+  if (execution.continuation === 'due') {
+    const ended = await unit.db.execution.findUniqueOrThrow({ where: { id: execution.id } });
+    await wakeForEnd(unit, ended);
+  }
   if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
   return 'cancelled';
 }

@@ -17,7 +17,7 @@ import { lockSession } from '../tasks/lock.ts';
 import { quoted } from '../text/label.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { turnInBatch } from './batch/gate.ts';
-import { wakeForEnd } from './finish.ts';
+import { tellRest, wakeForEnd } from './finish.ts';
 import { commandHash, subjectHash } from './hash.ts';
 import { coveredHash } from './preview.ts';
 import { lockExecution, transition } from './states.ts';
@@ -54,14 +54,16 @@ export async function claimExecution(
     if (turn.kind === 'never') return drop(unit, execution, turn.why);
     const verdict = await judgeAgain(unit, execution);
     if (typeof verdict === 'string') return revoke(unit, execution, verdict);
-    if (!(await stillAllowed(unit, execution, verdict))) return askAgain(unit, execution, verdict);
+    const allowed = await stillAllowed(unit, execution, verdict);
+    if (allowed === false) return askAgain(unit, execution, verdict);
     await transition(
       unit,
       execution,
       'queued',
       'running',
       { actor: 'system', data: { worker: owner, hash: execution.commandHash } },
-      { leaseOwner: owner },
+      // By a grant it starts when that was looked at: what comes after may be after its end (R14).
+      { leaseOwner: owner, ...(allowed === true ? {} : { startedAt: allowed }) },
     );
     if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
     await faultPoint('execution.before_claim_commit');
@@ -133,11 +135,12 @@ async function judgeAgain(unit: Unit, execution: Execution): Promise<RuleVerdict
     : `the rules changed: this is ${verdict.risk} now`;
 }
 
+/** Whether what let it run still does; the moment of a grant, see `grantStands`. */
 async function stillAllowed(
   unit: Unit,
   execution: Execution,
   verdict: RuleVerdict,
-): Promise<boolean> {
+): Promise<boolean | Date> {
   if (execution.allowedBy === 'approval') {
     if (execution.approvalId === null) return false;
     const approval = await unit.db.approval.findUnique({
@@ -157,16 +160,9 @@ async function stillAllowed(
   }
   if (await isPaused(unit.db)) return false;
   if (execution.allowedBy === 'class') return execution.risk === 'read_only';
-  return (
-    !verdict.alwaysAsk &&
-    execution.grantId !== null &&
-    grantStands(unit, {
-      grantId: execution.grantId,
-      sessionId: execution.sessionId,
-      entityId: execution.entityId,
-      risk: execution.risk,
-    })
-  );
+  const { grantId, sessionId, entityId, risk } = execution;
+  if (verdict.alwaysAsk || grantId === null) return false;
+  return (await grantStands(unit, { grantId, sessionId, entityId, risk })) ?? false;
 }
 
 async function askAgain(
@@ -243,6 +239,7 @@ async function revoke(unit: Unit, execution: Execution, why: string): Promise<Cl
       text: `Execution ${execution.shortId} on ${execution.targetSlug} (${quoted(execution.purpose, 300)}) was REVOKED before it started: ${why}. It did not run. Look at what changed, then ask again if it is still wanted.`,
       wake: 'continuation',
     });
+    await tellRest(unit, [execution]);
     await refreshStatus(unit, execution.sessionId as SessionId);
   }
   return { kind: 'revoked', why };

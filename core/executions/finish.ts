@@ -143,6 +143,17 @@ export async function wakeForEnd(
   return true;
 }
 
+/**
+ * Tells what ran of batches of which the rest has now ended without running, if that was the last of them (X13): its results would
+ * otherwise come only after the agent has gone on, or never (R7). The caller holds the task's lock.
+ */
+export async function tellRest(unit: Unit, ended: readonly Execution[]): Promise<void> {
+  for (const [batchId, some] of Map.groupBy(ended, (execution) => execution.batchId)) {
+    const [one] = some;
+    if (batchId !== null && one !== undefined) await wakeForBatch(unit, one, batchId, 'unchanged');
+  }
+}
+
 /** The executions of one call are told together, in one table, when the last of them has ended (X13). */
 async function wakeForBatch(
   unit: Unit,

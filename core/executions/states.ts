@@ -39,6 +39,7 @@ const COLUMNS = {
   allowedBy: (value) => sql`allowed_by = ${value}::allowed_by`,
   grantId: (value) => sql`grant_id = ${value}::uuid`,
   approvalId: (value) => sql`approval_id = ${value}::uuid`,
+  startedAt: (value) => sql`started_at = ${value}`,
   leaseOwner: (value) => sql`lease_owner = ${value}`,
   leaseUntil: (value) => sql`lease_until = ${value}`,
   exitCode: (value) => sql`exit_code = ${value}`,
@@ -84,7 +85,7 @@ export async function transition(
     throw new Error(`execution ${execution.id}: no way from ${from} to ${to}`);
   }
   const count = await unit.db.$executeRaw`
-    UPDATE executions SET ${joinSql([sql`status = ${to}::execution_status`, ...stamps(to), ...written(change)])}
+    UPDATE executions SET ${joinSql([sql`status = ${to}::execution_status`, ...stamps(to, change), ...written(change)])}
     WHERE id = ${execution.id}::uuid AND status = ${from}::execution_status
       ${mover.leaseOwner === undefined ? noSql : sql`AND lease_owner = ${mover.leaseOwner}`}`;
   if (count === 0) return false;
@@ -99,9 +100,9 @@ export async function transition(
 
 /**
  * When a move happened, by the database's clock like all that times are compared with, whatever the worker's says (R14). What
- * starts to run is leased from then on; what waits again was not queued.
+ * starts to run is leased from then on; what waits again was not queued. `change` may know its start better.
  */
-function stamps(to: ExecutionStatus): Sql[] {
+function stamps(to: ExecutionStatus, change: ExecutionChange): Sql[] {
   if (isFinal(to)) return [sql`ended_at = clock_timestamp()`];
   switch (to) {
     case 'queued':
@@ -110,7 +111,7 @@ function stamps(to: ExecutionStatus): Sql[] {
       return [sql`queued_at = NULL`];
     case 'running':
       return [
-        sql`started_at = clock_timestamp()`,
+        ...(change.startedAt === undefined ? [sql`started_at = clock_timestamp()`] : []),
         sql`lease_until = clock_timestamp() + ${leases().leaseMs} * interval '1 millisecond'`,
       ];
     default:

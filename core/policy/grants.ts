@@ -36,18 +36,22 @@ export async function taskGrant(unit: Unit, sessionId: SessionId): Promise<Grant
   return id === undefined ? null : unit.db.grant.findUnique({ where: { id } });
 }
 
-/** Whether a grant still stands, and stands for this task and target, at this moment. */
+/**
+ * The moment, by the database's clock, at which a grant still stands, and stands for this task and target; undefined when it does
+ * not. It is locked for the rest of the transaction, so that it is not on record as ended before what it allows is as begun (R14).
+ */
 export async function grantStands(
   unit: Unit,
   args: { grantId: string; sessionId: string | null; entityId: string; risk: Risk },
-): Promise<boolean> {
-  const rows = await unit.db.$queryRaw<Array<{ id: string }>>`
-    SELECT id FROM grants
+): Promise<Date | undefined> {
+  const rows = await unit.db.$queryRaw<Array<{ at: Date }>>`
+    SELECT least(clock_timestamp(), expires_at) AS at FROM grants
     WHERE id = ${args.grantId}::uuid AND session_id = ${args.sessionId}::uuid
       AND closed_at IS NULL AND expires_at > clock_timestamp()
       AND CASE WHEN ${args.risk} = 'destructive' THEN kind = 'destructive' AND entity_id = ${args.entityId}::uuid
-               ELSE kind = 'task' END`;
-  return rows.length > 0;
+               ELSE kind = 'task' END
+    FOR SHARE`;
+  return rows[0]?.at;
 }
 
 /**

@@ -1,7 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
+import { expireDueApprovals } from '../../core/approvals/expire.ts';
 import { waitingApprovals } from '../../core/approvals/waiting.ts';
+import { withdraw } from '../../core/approvals/withdraw.ts';
 import { BATCH_WIDTH } from '../../core/executions/batch/gate.ts';
 import { requestBatch } from '../../core/executions/batch/request.ts';
+import { requestCancel } from '../../core/executions/cancel.ts';
 import { claimExecution } from '../../core/executions/claim.ts';
 import { finishExecution } from '../../core/executions/finish.ts';
 import { subjectHash } from '../../core/executions/hash.ts';
@@ -10,12 +13,15 @@ import { parseInventory } from '../../core/graph/inventory-file.ts';
 import { loadGraph } from '../../core/graph/load.ts';
 import { loadOntology } from '../../core/graph/ontology-file.ts';
 import { selectTargets } from '../../core/graph/select-targets.ts';
-import { asId, type ExecutionId, type SessionId } from '../../core/ids.ts';
-import { agentBench, type AgentBench, type Target } from '../support/agent-bench.ts';
+import { asId, type ApprovalId, type ExecutionId, type SessionId } from '../../core/ids.ts';
+import { NO_RULES, parseRules } from '../../core/policy/rules-file.ts';
+import { setRules } from '../../core/policy/rule-store.ts';
+import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
 import type { AskedRequest, Reply, Step } from '../support/scripted-model.ts';
 
 let bench: AgentBench;
 afterEach(async () => {
+  setRules(NO_RULES);
   await bench.close();
 });
 
@@ -283,3 +289,68 @@ test('X13, R7: when the canary fails nothing else runs, and the agent gets one t
   expect(notes).toHaveLength(1);
   expect(notes[0]?.text).toMatch(/1 failed, 7 cancelled.*the canary, host:n0, ended as failed/s);
 });
+
+/** Ends, without their having run, all of a batch that waits or is queued. */
+const ENDINGS: Record<string, (sessionId: SessionId, rest: ExecutionId[]) => Promise<unknown>> = {
+  async denied(sessionId, rest) {
+    await askedAgain(rest);
+    await bench.decide(sessionId, 'deny');
+  },
+  async expired(sessionId, rest) {
+    await askedAgain(rest);
+    await bench.database.read.approval.updateMany({
+      where: { sessionId, status: 'pending' },
+      data: { expiresAt: new Date(Date.now() - 1_000) },
+    });
+    expect(await expireDueApprovals(bench.database)).toBe(1);
+  },
+  async revoked(sessionId) {
+    const { id } = await bench.database.read.approval.findFirstOrThrow({ where: { sessionId } });
+    await bench.database.read.approval.update({ where: { id }, data: { decidedEvent: '$yes' } });
+    await bench.database.write((unit) =>
+      withdraw(unit, {
+        approvalId: asId<ApprovalId>(id),
+        operator: { userId: ANN, role: 'admin' },
+        eventId: '$yes',
+      }),
+    );
+  },
+  async cancelled(_sessionId, rest) {
+    for (const executionId of rest)
+      await bench.database.write((unit) => requestCancel(unit, { executionId, by: ANN }));
+  },
+};
+
+/** The rules come to want two people, so that what did not start is asked for once more. */
+async function askedAgain(rest: readonly ExecutionId[]): Promise<void> {
+  const rules =
+    'version: 1\nrules: [{ name: two, match: { type: host }, approval: { people: 2 } }]';
+  setRules(parseRules(rules, 'policy.yaml', loadOntology('seeds/ontology.yaml')));
+  expect(await claims(rest.slice(0, 1))).toEqual(['asked_again']);
+}
+
+test.each(Object.keys(ENDINGS))(
+  'X13, R7: what ran of a batch is told in the moment in which the rest of it is %s',
+  async (status) => {
+    const { ids, sessionId } = await approved(false);
+    const [first = asId<ExecutionId>(''), ...rest] = ids;
+    expect(await claims([first])).toEqual(['claimed']);
+    await finish(first, 0);
+    const notes = (): Promise<string[]> =>
+      bench.database.read.message
+        .findMany({ where: { sessionId, role: 'note' }, orderBy: { seq: 'asc' } })
+        .then((rows) => rows.map(({ text }) => text));
+    expect((await notes()).join()).not.toContain('"results"');
+    await ENDINGS[status]?.(sessionId, rest);
+    const rows = await bench.database.read.execution.findMany({
+      where: { sessionId },
+      orderBy: { batchIndex: 'asc' },
+      select: { id: true, shortId: true, status: true, continuation: true },
+    });
+    expect(rows.map((row) => row.status)).toEqual(['completed', ...rest.map(() => status)]);
+    expect(new Set(rows.map((row) => row.continuation))).toEqual(new Set(['woken']));
+    const told = (await notes()).filter((text) => text.includes('"results"'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain(rows[0]?.shortId);
+  },
+);

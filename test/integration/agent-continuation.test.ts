@@ -58,6 +58,35 @@ test('T9: a queued pass that has nothing left to read does not keep a task open 
   expect(await bench.claim(task.sessionId)).toBeNull();
 });
 
+test('T9, A19: a dry run that was given up does not keep a task open, since its end wakes nobody', async () => {
+  setLimits({ ...DEFAULT_LIMITS, inlineWaitMs: 50 });
+  const held = Promise.withResolvers<object>();
+  bench = await agentBench(() => held.promise);
+  const task = await bench.open('upgrade it');
+  bench.model.script(
+    {
+      toolCalls: [
+        {
+          name: 'run',
+          arguments: {
+            ...{ target: 'host:web-1', command: 'apt-get -y upgrade', purpose: 'Upgrade' },
+            preview: 'apt-get -s upgrade',
+          },
+        },
+      ],
+    },
+    (request) => {
+      expect(words(request)).toContain('preview_failed');
+      return { text: 'I could not look at it first.' };
+    },
+  );
+  await bench.pass(task.sessionId);
+  expect(await session(task.sessionId)).toMatchObject({ status: 'done' });
+  const [dryRun] = await bench.database.read.execution.findMany();
+  expect(dryRun).toMatchObject({ status: 'running', continuation: 'suppressed' });
+  held.resolve({});
+});
+
 test('J5, C7: a continuation that fails is tried in three passes, each told so; then the task is paused with a card', async () => {
   bench = await agentBench(NOTHING, goal, { text: 'Waiting.' });
   const task = await bench.open('bring it up to date');

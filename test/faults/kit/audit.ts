@@ -254,12 +254,13 @@ async function wokenOnce(
     if (one.continuation === 'woken' && times !== 1)
       wrong.push(`R7: the agent heard ${times} times of the end of ${name} [${one.id}]`);
     if (one.continuation !== 'suppressed') continue;
-    if (times > 0) wrong.push(`R7: ${name} was to wake nobody, yet the agent heard of it`);
+    const more = `[${one.id}, pass ${one.passId}, ended ${one.endedAt?.toISOString()}, told ${one.continuedAt?.toISOString()}]`;
+    if (times > 0) wrong.push(`R7: ${name} was to wake nobody, yet the agent heard of it ${more}`);
     const taskEnd = sessions.get(one.sessionId ?? '');
     const early = one.endedAt !== null && taskEnd != null && one.endedAt < taskEnd;
     if (clockMoved) continue;
     if (early && !stopped.has(one.passId ?? '') && one.status !== 'cancelled')
-      wrong.push(`R7: ${name} ended before its task did, and the agent never heard of it`);
+      wrong.push(`R7: ${name} ended before its task did, and the agent never heard of it ${more}`);
   }
   return wrong;
 }
