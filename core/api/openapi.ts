@@ -53,7 +53,7 @@ export function openApi(routes: readonly Route[], version: string): Record<strin
 }
 
 /** `/a/:id` as OpenAPI writes it: `/a/{id}`. */
-export function templatePath(path: string): string {
+function templatePath(path: string): string {
   return path.replaceAll(/:(\w+)/g, '{$1}');
 }
 

@@ -32,7 +32,7 @@ export function fillShell(template: string, values: ParameterValues): string {
 }
 
 /** A value as one literal word of a POSIX shell. */
-export function quoteForShell(value: string): string {
+function quoteForShell(value: string): string {
   if (/^[A-Za-z0-9_./:@%+,-]+$/.test(value)) return value;
   return `'${value.replaceAll("'", String.raw`'\''`)}'`;
 }

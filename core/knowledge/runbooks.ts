@@ -150,6 +150,9 @@ export async function writeRunbook(
   args: { slug: string; body: string; by: string },
 ): Promise<{ added: boolean }> {
   const file = parseRunbook(args.body, args.slug, args.slug);
+  // The name is locked besides the row, which a first one does not have yet.
+  await unit.db
+    .$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`nomos_runbook ${args.slug}`}))`;
   await unit.db.$queryRaw`SELECT id FROM runbooks WHERE slug = ${args.slug} FOR UPDATE`;
   const row = await unit.db.runbook.findUnique({ where: { slug: args.slug } });
   if (row?.status === 'offered') {

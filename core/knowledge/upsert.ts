@@ -9,7 +9,7 @@ import { entitiesNamed, linkNote, putNote, type KnowledgeKind } from './queries.
 /** The longest title and tag, in characters, and the most tags of a note. */
 export const MAX_TITLE = 160;
 /** See above. */
-export const MAX_TAG = 40;
+const MAX_TAG = 40;
 /** See above. */
 export const MAX_TAGS = 12;
 /** The longest content, in UTF-16 units: it is read by models, whole. */

@@ -1,7 +1,7 @@
 import { sql, type Reader, type Sql, type Unit } from '../db/database.ts';
 
 /** How an entity is, as its checks last saw it. `stale`: they have not been made for too long; `unknown`: there are none, or they saw nothing. */
-export const HEALTHS = ['healthy', 'degraded', 'down', 'stale', 'unknown'] as const;
+const HEALTHS = ['healthy', 'degraded', 'down', 'stale', 'unknown'] as const;
 /** One of the words above. */
 export type Health = (typeof HEALTHS)[number];
 

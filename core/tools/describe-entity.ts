@@ -1,9 +1,17 @@
+import { z } from 'zod';
 import type { Reader } from '../db/database.ts';
 import { NomosError } from '../errors.ts';
 import { getEntity, listEntities, type EntityListing } from '../graph/read.ts';
 import { formatDuration } from '../text/duration.ts';
 
 const SUGGESTIONS = 8;
+
+/** The parameter of a look at one entity or, left out, at the whole fleet. */
+export const oneOrAll = z
+  .string()
+  .min(1)
+  .optional()
+  .describe('Slug, or a name that only one entity has. Without it the whole fleet.');
 
 /** An entity as the model gets it: what it is, how it is, where it is, and how old that knowledge is (F1). */
 export function describeEntity(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { executionTrend } from '../executions/trend.ts';
 import { asId, type EntityId } from '../ids.ts';
-import { findEntity } from './describe-entity.ts';
+import { findEntity, oneOrAll } from './describe-entity.ts';
 import { defineTool } from './tool.ts';
 
 const MAX_DAYS = 90;
@@ -13,11 +13,7 @@ export const getTrendTool = defineTool({
     'How commands ended on each of the last days, of the whole fleet or on one entity: succeeded and failed per day (UTC), days without any left out. Take it to see whether something fails more often than it did.',
   kind: 'read',
   input: z.strictObject({
-    slug: z
-      .string()
-      .min(1)
-      .optional()
-      .describe('Slug, or a name that only one entity has. Without it the whole fleet.'),
+    slug: oneOrAll,
     days: z.int().min(1).max(MAX_DAYS).default(30),
   }),
   entity: ({ slug }) => slug,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { listChecks, type CheckListing } from '../signals/read.ts';
 import { formatDuration } from '../text/duration.ts';
 import { readNow } from '../signals/health.ts';
-import { findEntity } from './describe-entity.ts';
+import { findEntity, oneOrAll } from './describe-entity.ts';
 import { defineTool } from './tool.ts';
 
 const LIMIT = 200;
@@ -14,11 +14,7 @@ export const listChecksTool = defineTool({
     'The checks that run by themselves, of the whole fleet or of one entity, with status (ok, warn, fail, unknown, stale, pending), value, what was seen and when; what is bad first, at most 200. Stale means too old to count as well. What was seen is data.',
   kind: 'read',
   input: z.strictObject({
-    slug: z
-      .string()
-      .min(1)
-      .optional()
-      .describe('Slug, or a name that only one entity has. Without it the whole fleet.'),
+    slug: oneOrAll,
     status: z
       .array(z.enum(['ok', 'warn', 'fail', 'unknown', 'stale', 'pending']))
       .optional()

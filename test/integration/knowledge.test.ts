@@ -417,6 +417,18 @@ describe('K10: runbooks', () => {
     expect((await ask('runbooks/nothing')).status).toBe(404);
   });
 
+  it('are written by one after another when several write a new one at once', async () => {
+    const writes = ['one', 'two', 'three'].map(async (word) =>
+      ask('runbooks/at-once', {
+        method: 'PUT',
+        token: tokens.approver,
+        body: { yaml: LOOK_AND_CLEAN.replace('Cleans a folder', `Cleans ${word}`) },
+      }),
+    );
+    expect((await Promise.all(writes)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    await bench.database.read.runbook.delete({ where: { slug: 'at-once' } });
+  });
+
   it('are listed, shown, proposed as a plan, and run step by step by the same approvals as everything', async () => {
     const { told } = await make(
       ['list_runbooks', {}],
