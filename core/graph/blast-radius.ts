@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sql, type Reader, type Sql } from '../db/database.ts';
+import type { Reader } from '../db/database.ts';
 import type { EntityId } from '../ids.ts';
 
 /** How far dependencies are followed, and how many names are kept for a card. The count goes on past the names. */
@@ -28,44 +28,56 @@ export function blastLevels({
   }));
 }
 
+/** One of the first of a level, and how many the level has. */
 interface Row {
-  slug: string;
   depth: number;
+  slug: string;
+  count: number;
 }
 
-/** The recursive query, on its own so that it can be measured. Rows: slug and depth, nearest first. */
-export function blastQuery(entityId: EntityId): Sql {
-  return sql`
-    WITH RECURSIVE affected (id, depth) AS (
-      SELECT ${entityId}::uuid, 0
-      UNION
-      SELECT edge.dependent, affected.depth + 1
-      FROM affected
-      CROSS JOIN LATERAL (
-        SELECT r.target_id AS dependent
-        FROM relationships r JOIN relationship_types t ON t.name = r.type AND t.dependent = 'target'
-        WHERE r.source_id = affected.id AND r.valid_to IS NULL
-        UNION ALL
-        SELECT r.source_id
-        FROM relationships r JOIN relationship_types t ON t.name = r.type AND t.dependent = 'source'
-        WHERE r.target_id = affected.id AND r.valid_to IS NULL
-      ) edge
-      WHERE affected.depth < ${MAX_DEPTH}
-    )
-    SELECT e.slug, min(a.depth)::int AS depth
-    FROM affected a JOIN entities e ON e.id = a.id
-    WHERE a.id <> ${entityId}::uuid AND e.gone_from_file_at IS NULL
-    GROUP BY e.slug
-    ORDER BY depth, e.slug`;
-}
-
-/** What fails when this entity does. */
+/**
+ * What fails when this entity does. One query that goes outward level by level: it keeps whom it has met, so that in a graph with many
+ * ways to the same service each is looked at once (B7).
+ */
 export async function blastRadius(db: Reader, entityId: EntityId): Promise<BlastRadius> {
-  const rows = await db.$queryRaw<Row[]>(blastQuery(entityId));
+  const rows = await db.$queryRaw<Row[]>`
+    WITH RECURSIVE level (depth, ids, met) AS (
+      SELECT 0, ARRAY[${entityId}::uuid], ARRAY[${entityId}::uuid]
+      UNION ALL
+      SELECT level.depth + 1, next.ids, level.met || next.ids
+      FROM level CROSS JOIN LATERAL (
+        SELECT ARRAY(
+          SELECT r.target_id FROM relationships r
+          JOIN relationship_types t ON t.name = r.type AND t.dependent = 'target'
+          WHERE r.source_id = ANY(level.ids) AND r.valid_to IS NULL
+          UNION
+          SELECT r.source_id FROM relationships r
+          JOIN relationship_types t ON t.name = r.type AND t.dependent = 'source'
+          WHERE r.target_id = ANY(level.ids) AND r.valid_to IS NULL
+          EXCEPT SELECT unnest(level.met)
+        ) AS ids
+        -- Looked up once, and not once for each mention of it.
+        OFFSET 0
+      ) next
+      WHERE level.depth < ${MAX_DEPTH} AND cardinality(next.ids) > 0
+    )
+    SELECT level.depth, here.slug, here.count
+    FROM level CROSS JOIN LATERAL (
+      SELECT slug, count(*) OVER ()::int AS count FROM entities
+      WHERE id = ANY(level.ids) AND gone_from_file_at IS NULL
+      ORDER BY slug LIMIT ${MAX_NAMES}
+    ) here
+    WHERE level.depth > 0 ORDER BY level.depth, here.slug`;
   const byDepth: number[] = [];
-  for (const { depth } of rows) {
+  for (const { depth, count } of rows) {
+    // A level of nothing but what is gone from the file still leads on to the next.
     while (byDepth.length < depth) byDepth.push(0);
-    byDepth[depth - 1] = (byDepth[depth - 1] ?? 0) + 1;
+    byDepth[depth - 1] = count;
   }
-  return { version: 1, total: rows.length, byDepth, names: rows.slice(0, MAX_NAMES) };
+  return {
+    version: 1,
+    total: byDepth.reduce((sum, count) => sum + count, 0),
+    byDepth,
+    names: rows.slice(0, MAX_NAMES).map(({ slug, depth }) => ({ slug, depth })),
+  };
 }

@@ -313,11 +313,10 @@ describe('what the bot says', () => {
       await setRoomName(unit, { to, name: '⏳ Lobby' });
     });
     await stage.operator.room('⏳ Lobby');
-    const names = await stage.database.read.matrixOutbox.findMany({
+    const names = await stage.database.read.matrixOutbox.count({
       where: { eventType: 'm.room.name' },
-      select: { state: true },
     });
-    expect(names, 'one name for two in a moment').toEqual([{ state: 'sent' }]);
+    expect(names, 'one name for two in a moment').toBe(1);
     const sent = await stage.operator.message(lobby, 'card');
     expect(sent.content['m.relates_to']).toEqual({
       rel_type: 'm.thread',
