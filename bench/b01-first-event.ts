@@ -58,7 +58,7 @@ export const firstEventBench: Benchmark = {
     try {
       const times = await inTurn(
         { nomos, bare },
-        { rounds: quick ? 3 : 25, warmUps: quick ? 1 : 3 },
+        { rounds: quick ? 3 : 25, warmUps: quick ? 1 : 10 },
       );
       const over = ratio(times.nomos, times.bare);
       return [

@@ -61,17 +61,13 @@ export async function readHistory(
     }),
   ]);
   const before = withoutOrphans(newest.toReversed());
-  const attached = await readAttachments(
-    db,
-    [...before, ...own].filter(({ role }) => role === 'operator').map(({ id }) => id),
-  );
+  const said = [...before, ...own].filter(({ role }) => role === 'operator');
+  const attached = await readAttachments(db, summary.attachments ? said.map(({ id }) => id) : []);
   return {
     summary: summary.body,
     before: toExchanges(before, attached),
     own: toExchanges(own, attached),
-    operatorTexts: [...before, ...own]
-      .filter((message) => message.role === 'operator')
-      .map((message) => message.text),
+    operatorTexts: said.map(({ text }) => text),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ToolCall } from '../db/rows.ts';
 import type { NomosError } from '../errors.ts';
 import { faultPoint } from '../faults.ts';
 import type { PassId } from '../ids.ts';
@@ -16,7 +17,7 @@ import { readState } from './snapshot.ts';
 import { StopWatch } from './stop-watch.ts';
 import { storedCalls } from './stored-calls.ts';
 import { sumUpOlder } from './summary/step.ts';
-import { makeCalls, openCalls } from './tool-calls.ts';
+import { beginReads, makeCalls, openCalls } from './tool-calls.ts';
 import { storeAnswer, takeIn } from './transcript.ts';
 import { fitWindow } from './window.ts';
 
@@ -83,20 +84,26 @@ class Runner {
   async run(): Promise<void> {
     const scope = this.#scope;
     await sumUpOlder(scope);
+    // Of a pass that is taken up; later those of the answer before.
+    let calls = await openCalls(scope);
+    let mayEnd = true;
     for (;;) {
-      await this.#makeOpenCalls();
-      const last = await this.#lastAnswer();
+      if (calls.length > 0) await this.#make(calls, mayEnd);
+      const last = mayEnd ? await this.#lastAnswer() : undefined;
       if (last?.ended === true) return scope.write((unit) => endQuietly(unit, scope, last.text));
       if (this.#handover.aborted) throw new PassHandedOver(scope.passId);
       const { stopped, modelCalls } = await this.#stop.look();
       if (stopped) return scope.write((unit) => endStopped(unit, scope, this.#spent));
       await takeIn(scope);
-      if (await this.#step(modelCalls)) return;
+      const asked = await this.#step(modelCalls);
+      if (asked === undefined) return;
+      calls = asked;
+      mayEnd = calls.some((call) => this.#tools.find(call.name)?.endsPass === true);
     }
   }
 
-  /** One answer of the model, after so many. True when it was the last of the pass. */
-  async #step(modelCalls: number): Promise<boolean> {
+  /** One answer of the model, after so many. The calls that it asks for; undefined when it was the last of the pass. */
+  async #step(modelCalls: number): Promise<ToolCall[] | undefined> {
     const scope = this.#scope;
     const limit = modelCalls >= MAX_MODEL_CALLS - 1;
     await checkBudgets(scope);
@@ -105,13 +112,15 @@ class Runner {
     await faultPoint('agent.before_answer_stored');
     const spent = { ...this.#spent };
     const final = answer.toolCalls.length === 0;
-    await scope.write(async (unit) => {
-      await storeAnswer(unit, scope, answer, spent);
-      if (final) await endWithAnswer(unit, scope, answer.text);
+    const calls = await scope.write(async (unit) => {
+      const stored = await storeAnswer(unit, scope, answer, spent);
+      if (!final) return beginReads(unit, scope, this.#tools, stored);
+      await endWithAnswer(unit, scope, answer.text);
+      return undefined;
     });
     Object.assign(this.#spent, { modelCalls: 0, tokensIn: 0, tokensOut: 0, cost: 0 });
     await faultPoint('agent.answer_stored');
-    return final;
+    return calls;
   }
 
   async #ask(limit: boolean): Promise<ModelAnswer> {
@@ -168,25 +177,24 @@ class Runner {
     };
   }
 
-  async #makeOpenCalls(): Promise<void> {
-    const calls = await openCalls(this.#scope);
-    if (calls.length === 0) return;
+  /** `mayEnd`: one of the answer's calls may have ended the pass. */
+  async #make(calls: readonly ToolCall[], mayEnd: boolean): Promise<void> {
     await makeCalls(
       {
         scope: this.#scope,
         tools: this.#tools,
         signal: this.#either,
-        halted: () => this.#halted(),
+        halted: () => this.#halted(mayEnd),
       },
       calls,
     );
   }
 
   /** Why no further call of the answer is to be made. A handover leaves them for whoever takes the pass up. */
-  async #halted(): Promise<string | undefined> {
+  async #halted(mayEnd: boolean): Promise<string | undefined> {
     if (this.#handover.aborted) throw new PassHandedOver(this.#scope.passId);
     if ((await this.#stop.look()).stopped) return 'the operator stopped this pass';
-    return (await this.#lastAnswer())?.ended === true
+    return mayEnd && (await this.#lastAnswer())?.ended === true
       ? 'a call before it ended this pass'
       : undefined;
   }

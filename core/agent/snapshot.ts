@@ -14,25 +14,38 @@ const MAX_STEPS = 40;
 
 /** The fleet and the task as they are now, in words for the end of each request (L8): bounded, however big both are. */
 export async function readState(db: Reader, sessionId: SessionId, given?: Date): Promise<string> {
+  // Most of it is empty most times, and this is asked before each call of the model: looked at all at once first.
+  const there = await whatIsThere(db, sessionId);
   // Ends are judged by the database's clock; telling them by another would be untrue (R14).
-  const now = given ?? (await databaseNow(db));
+  const now = given ?? there.now;
   const [session, steps, approvals, questions, running, grants, paused, machines] =
     await Promise.all([
       db.session.findUniqueOrThrow({ where: { id: sessionId } }),
-      db.planStep.findMany({
-        where: { sessionId, status: { not: 'replaced' } },
-        orderBy: { seq: 'asc' },
-      }),
-      waitingApprovals(db, { sessionId }),
-      db.question.findMany({ where: { sessionId, status: 'open' }, orderBy: { createdAt: 'asc' } }),
-      db.execution.findMany({
-        where: { sessionId, status: { in: ['approved', 'queued', 'running'] } },
-        orderBy: { createdAt: 'asc' },
-      }),
-      db.grant.findMany({
-        where: { sessionId, closedAt: null, expiresAt: { gt: now } },
-        orderBy: { expiresAt: 'asc' },
-      }),
+      there.steps
+        ? db.planStep.findMany({
+            where: { sessionId, status: { not: 'replaced' } },
+            orderBy: { seq: 'asc' },
+          })
+        : [],
+      there.approvals ? waitingApprovals(db, { sessionId }) : [],
+      there.questions
+        ? db.question.findMany({
+            where: { sessionId, status: 'open' },
+            orderBy: { createdAt: 'asc' },
+          })
+        : [],
+      there.executions
+        ? db.execution.findMany({
+            where: { sessionId, status: { in: ['approved', 'queued', 'running'] } },
+            orderBy: { createdAt: 'asc' },
+          })
+        : [],
+      there.grants
+        ? db.grant.findMany({
+            where: { sessionId, closedAt: null, expiresAt: { gt: now } },
+            orderBy: { expiresAt: 'asc' },
+          })
+        : [],
       isPaused(db),
       listEntities(db, { types: MACHINE_TYPES, limit: 10_000 }),
     ]);
@@ -68,9 +81,25 @@ export async function readState(db: Reader, sessionId: SessionId, given?: Date):
   ].join('\n');
 }
 
-async function databaseNow(db: Reader): Promise<Date> {
-  const rows = await db.$queryRaw<[{ now: Date }]>`SELECT clock_timestamp() AS now`;
-  return rows[0].now;
+interface WhatIsThere {
+  now: Date;
+  steps: boolean;
+  approvals: boolean;
+  questions: boolean;
+  executions: boolean;
+  grants: boolean;
+}
+
+async function whatIsThere(db: Reader, sessionId: SessionId): Promise<WhatIsThere> {
+  const [row] = await db.$queryRaw<[WhatIsThere]>`
+    SELECT clock_timestamp() AS now,
+      EXISTS (SELECT FROM plan_steps WHERE session_id = s.id AND status <> 'replaced') AS steps,
+      EXISTS (SELECT FROM approvals WHERE session_id = s.id AND status = 'pending') AS approvals,
+      EXISTS (SELECT FROM questions WHERE session_id = s.id AND status = 'open') AS questions,
+      EXISTS (SELECT FROM executions WHERE session_id = s.id AND status IN ('approved', 'queued', 'running')) AS executions,
+      EXISTS (SELECT FROM grants WHERE session_id = s.id AND closed_at IS NULL) AS grants
+    FROM (VALUES (${sessionId}::uuid)) AS s (id)`;
+  return row;
 }
 
 async function grantTargets(

@@ -1,3 +1,4 @@
+import type { Unit } from '../db/database.ts';
 import type { ToolCall } from '../db/rows.ts';
 import { NomosError, errorText } from '../errors.ts';
 import { faultPoint } from '../faults.ts';
@@ -38,7 +39,7 @@ export async function openCalls(scope: PassScope): Promise<ToolCall[]> {
  * begins and as it ends (L6). After a call that ends the pass the rest is not made.
  */
 export async function makeCalls(run: CallRun, calls: readonly ToolCall[]): Promise<void> {
-  for (const group of inGroups(run, calls)) {
+  for (const group of inGroups(run.tools, calls)) {
     const halt = await run.halted();
     if (halt !== undefined) {
       for (const { call } of group) await notMade(run, call, halt);
@@ -55,7 +56,26 @@ interface Prepared {
   problem: string | undefined;
 }
 
-function inGroups({ tools }: CallRun, calls: readonly ToolCall[]): Prepared[][] {
+/**
+ * Marks the reads at the head of an answer as begun, in the transaction that stores it: they are made at once, and whoever takes the
+ * pass up makes them again. Returns the calls as they are then.
+ */
+export async function beginReads(
+  unit: Unit,
+  scope: PassScope,
+  tools: ToolRegistry,
+  calls: readonly ToolCall[],
+): Promise<ToolCall[]> {
+  const begun = new Set<string>();
+  for (const { call, ready } of inGroups(tools, calls)[0] ?? []) {
+    if (ready?.kind !== 'read') continue;
+    await beginCall(unit, scope, call, ready);
+    begun.add(call.id);
+  }
+  return calls.map((call) => (begun.has(call.id) ? { ...call, state: 'running' } : call));
+}
+
+function inGroups(tools: ToolRegistry, calls: readonly ToolCall[]): Prepared[][] {
   const groups: Prepared[][] = [];
   let open = false;
   for (const call of calls) {
@@ -102,7 +122,7 @@ async function makeCall(run: CallRun, { call, ready, problem }: Prepared): Promi
     );
     return;
   }
-  await scope.write((unit) => beginCall(unit, scope, call, ready));
+  if (call.state === 'requested') await scope.write((unit) => beginCall(unit, scope, call, ready));
   await faultPoint('agent.tool_started');
   const about: ToolScope = {
     sessionId: scope.sessionId,

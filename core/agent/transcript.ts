@@ -45,14 +45,14 @@ export async function takeIn(scope: PassScope): Promise<number> {
 
 /**
  * Stores an answer of the model with the calls it asks for, before any of them is made (L6). Of too many calls the first
- * are made, and a note says so.
+ * are made, and a note says so. Returns the calls, in order.
  */
 export async function storeAnswer(
   unit: Unit,
   scope: PassScope,
   answer: ModelAnswer,
   spent: Spent,
-): Promise<void> {
+): Promise<ToolCall[]> {
   const { sessionId, turnId, passId } = scope;
   const asked = answer.toolCalls.length;
   const calls: StoredCall[] = answer.toolCalls.slice(0, MAX_CALLS_PER_ANSWER).map((call) => ({
@@ -71,19 +71,20 @@ export async function storeAnswer(
       ...(calls.length === 0 ? {} : { toolCalls: calls }),
     },
   });
-  for (const call of calls) {
-    await unit.db.toolCall.createMany({
-      data: {
-        id: newId<ToolCallId>(),
-        sessionId,
-        turnId,
-        passId,
-        callId: call.id,
-        name: call.name,
-        arguments: storable(call.arguments),
-      },
-    });
-  }
+  const stored =
+    calls.length === 0
+      ? []
+      : await unit.db.toolCall.createManyAndReturn({
+          data: calls.map((call) => ({
+            id: newId<ToolCallId>(),
+            sessionId,
+            turnId,
+            passId,
+            callId: call.id,
+            name: call.name,
+            arguments: storable(call.arguments),
+          })),
+        });
   if (asked > calls.length) {
     await unit.db.message.createMany({
       data: {
@@ -98,6 +99,7 @@ export async function storeAnswer(
     });
   }
   await addSpent(unit, scope, spent);
+  return stored.toSorted((a, b) => (a.seq < b.seq ? -1 : 1));
 }
 
 /** Adds what asking cost to the pass (L9). */
@@ -155,25 +157,14 @@ export async function endCall(
 ): Promise<void> {
   const { sessionId, turnId, passId } = scope;
   const result = JSON.stringify(safeJson(end.value));
-  const row = await unit.db.toolCall.findUniqueOrThrow({
-    where: { id: call.id },
-    select: { state: true, startedAt: true, executionId: true },
-  });
-  // A commit whose answer was lost had stored the end already.
-  if (row.state !== 'requested' && row.state !== 'running') return;
   const endedAt = new Date();
-  await unit.db.toolCall.updateMany({
-    where: { id: call.id },
-    data: {
-      state: end.state,
-      success: end.state === 'done',
-      result,
-      endedAt,
-      durationMs:
-        row.startedAt === null ? 0 : Math.max(0, endedAt.getTime() - row.startedAt.getTime()),
-      ...(end.entity === undefined ? {} : { entitySlug: end.entity }),
-    },
-  });
+  const [row] = await unit.db.$queryRaw<Array<{ executionId: string | null }>>`
+    UPDATE tool_calls SET state = ${end.state}::tool_call_state, success = ${end.state === 'done'}, result = ${result},
+      ended_at = ${endedAt}, entity_slug = coalesce(${end.entity ?? null}, entity_slug),
+      duration_ms = greatest(0, coalesce(extract(epoch FROM ${endedAt}::timestamptz - started_at) * 1000, 0))::int
+    WHERE id = ${call.id}::uuid AND state IN ('requested', 'running') RETURNING execution_id AS "executionId"`;
+  // A commit whose answer was lost had stored the end already.
+  if (row === undefined) return;
   await unit.db.message.createMany({
     data: {
       id: newId<MessageId>(),

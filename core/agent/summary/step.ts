@@ -24,13 +24,22 @@ export function conversationBefore(sessionId: SessionId, passId: PassId) {
   return { ...conversation(sessionId), NOT: { passId } };
 }
 
-/** What is summed up of a task's conversation: nothing below a place, or a text up to it. */
+/** What is summed up of a task's conversation: nothing below a place, or a text up to it. And whether anything but words is in it. */
 export async function storedSummary(
   db: Reader,
   sessionId: SessionId,
-): Promise<{ uptoSeq: bigint; body: string | undefined }> {
-  const row = await db.contextSummary.findUnique({ where: { sessionId } });
-  return { uptoSeq: row?.uptoSeq ?? 0n, body: row?.body };
+): Promise<{ uptoSeq: bigint; body: string | undefined; attachments: boolean }> {
+  const [row] = await db.$queryRaw<
+    Array<{ uptoSeq: bigint | null; body: string | null; attachments: boolean }>
+  >`
+    SELECT c.upto_seq AS "uptoSeq", c.body,
+      EXISTS (SELECT FROM attachments a WHERE a.session_id = s.id) AS attachments
+    FROM sessions s LEFT JOIN context_summaries c ON c.session_id = s.id WHERE s.id = ${sessionId}::uuid`;
+  return {
+    uptoSeq: row?.uptoSeq ?? 0n,
+    body: row?.body ?? undefined,
+    attachments: row?.attachments === true,
+  };
 }
 
 /**
