@@ -109,7 +109,7 @@ async function putBack(
   await deps.database.write(async (unit) => {
     const count = await unit.db.$executeRaw`
       UPDATE passes SET state = 'queued', lease_owner = NULL, lease_until = NULL,
-        not_before = clock_timestamp() + ${afterMs} * interval '1 millisecond'
+        not_before = CASE WHEN ${afterMs} > 0 THEN clock_timestamp() + ${afterMs} * interval '1 millisecond' END
       WHERE id = ${passId}::uuid AND state = 'running' AND lease_owner = ${deps.owner}`;
     if (count > 0) unit.emit({ type: 'pass.queued', sessionId, refId: passId });
   });

@@ -452,7 +452,7 @@ describe('bad input gets a clear answer, and nothing runs', () => {
       const task = await openRoomTask(world);
       const held = await askFor(world, task, 'systemctl restart nginx');
       await world.database.read.$executeRaw`
-      UPDATE approvals SET expires_at = clock_timestamp() WHERE id = ${held.approvalId}::uuid`;
+      UPDATE approvals SET expires_at = clock_timestamp() - interval '1 ms' WHERE id = ${held.approvalId}::uuid`;
       await expireDueApprovals(world.database);
       await world.settle();
       expect(held.card.body).toContain('Nobody decided within');

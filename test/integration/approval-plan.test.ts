@@ -102,7 +102,7 @@ describe('A11, A12: the agent and its plan', () => {
     const { sessionId } = await bench.open('bounce nginx');
     await bench.pass(sessionId);
     await bench.database.read
-      .$executeRaw`UPDATE approvals SET expires_at = clock_timestamp() WHERE session_id = ${sessionId}::uuid`;
+      .$executeRaw`UPDATE approvals SET expires_at = clock_timestamp() - interval '1 ms' WHERE session_id = ${sessionId}::uuid`;
     expect(await expireDueApprovals(bench.database)).toBe(1);
     await bench.pass(sessionId);
     expect(lastWords()).toMatch(/approval of the plan \w+ EXPIRED/);

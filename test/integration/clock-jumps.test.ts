@@ -68,7 +68,7 @@ const secondsLeft = async (table: 'grants' | 'approvals'): Promise<number> => {
 test('R14: a grant that came to its end stays closed when the clock is set back, and the next change asks again', async () => {
   await approved();
   const { read } = world.database;
-  await read.$executeRaw`UPDATE grants SET expires_at = clock_timestamp()`;
+  await read.$executeRaw`UPDATE grants SET expires_at = clock_timestamp() - interval '1 ms'`;
   expect(await closeEndedGrants(world.database)).toBe(1);
   await read.$executeRaw`UPDATE grants SET expires_at = expires_at + ${HOUR}::text::interval`;
   const next = await world.request(task, 'host:a', 'touch /y');
@@ -106,7 +106,7 @@ test('J3, R14: a grant that ended while its command ran, and was closed by a per
     data: { goal: 'Files are touched', status: 'executing' },
   });
   expect((await claimExecution(world.database, id, 'worker')).kind).toBe('claimed');
-  await read.$executeRaw`UPDATE grants SET expires_at = clock_timestamp()`;
+  await read.$executeRaw`UPDATE grants SET expires_at = clock_timestamp() - interval '1 ms'`;
   await closeEndedGrants(world.database);
   await world.database.write((unit) =>
     closeGrants(unit, { sessionId: task.sessionId, reason: 'revoked', by: ann.userId }),

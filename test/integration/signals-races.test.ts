@@ -84,7 +84,7 @@ test('S1, R12: a check that breaks waits for its next time, and the checks of a 
   });
   const [first] = rows;
   if (first === undefined) throw new Error('no checks');
-  await database.read.$executeRaw`UPDATE checks SET next_at = clock_timestamp()`;
+  await database.read.$executeRaw`UPDATE checks SET next_at = clock_timestamp() - interval '1 ms'`;
   expect(await dueChecks(database)).toHaveLength(3);
 
   await database.read.check.update({ where: { id: first.id }, data: { parameters: { odd: 1 } } });
