@@ -168,8 +168,9 @@ async function forgetFailures(unit: Unit, { sessionId, passId }: PassScope): Pro
 }
 
 /**
- * Whether anything of the task is still to come: a decision, a result, an answer, or a message that nobody has read. A command whose
- * end wakes nobody is not waited for, or the task would wait without end: a dry run that was given up, what a stopped pass left.
+ * Whether anything of the task is still to come: a decision, a result, an answer, or a message that nobody has read. What runs and wakes
+ * nobody at its end is not waited for, or the task would wait without end: a dry run that was given up, what a stopped pass left. A change
+ * that such a pass left in the queue is: it was allowed, and the end of the task would cancel it.
  */
 async function goesOn(unit: Unit, { sessionId }: PassScope): Promise<boolean> {
   const [execution, approval, question, unread] = await Promise.all([
@@ -177,7 +178,10 @@ async function goesOn(unit: Unit, { sessionId }: PassScope): Promise<boolean> {
       where: {
         sessionId,
         status: { in: ['requested', 'pending_approval', 'approved', 'queued', 'running'] },
-        continuation: { not: 'suppressed' },
+        NOT: {
+          continuation: 'suppressed',
+          OR: [{ risk: 'read_only' }, { status: 'running' }],
+        },
       },
       select: { id: true },
     }),

@@ -5,6 +5,7 @@ import { updatePlanStep } from '../../core/tasks/plan.ts';
 import { sweepIdle } from '../../core/tasks/idle.ts';
 import { lockSession } from '../../core/tasks/lock.ts';
 import { addNote, receiveMessage } from '../../core/tasks/messages.ts';
+import { requestExecution } from '../../core/executions/request.ts';
 import { DEFAULT_LIMITS, setLimits } from '../../core/limits.ts';
 import { asId, type ApprovalId, type ExecutionId, type SessionId } from '../../core/ids.ts';
 import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
@@ -85,6 +86,35 @@ test('T9, A19: a dry run that was given up does not keep a task open, since its 
   const [dryRun] = await bench.database.read.execution.findMany();
   expect(dryRun).toMatchObject({ status: 'running', continuation: 'suppressed' });
   held.resolve({});
+});
+
+test('T5, T9: what a stopped pass left in the queue keeps its task open and is not cancelled; what it left running holds nothing up', async () => {
+  bench = await agentBench(NOTHING);
+  const task = await bench.open('restart it');
+  await bench.database.write((unit) =>
+    requestExecution(unit, {
+      ...{ ...task, passId: null, toolCallId: null },
+      ...{ target: 'host:web-1', command: 'systemctl restart nginx', purpose: 'Restart' },
+    }),
+  );
+  const { read } = bench.database;
+  const leave = async (status: 'queued' | 'running'): Promise<void> => {
+    await read.approval.updateMany({ data: { status: 'approved' } });
+    await read.execution.updateMany({ data: { status, continuation: 'suppressed' } });
+  };
+  await leave('queued');
+  bench.model.script({ text: 'It waits for its turn.' }, { text: 'It runs.' });
+  await bench.pass(task.sessionId);
+  expect(await session(task.sessionId)).toMatchObject({ endedAt: null });
+  expect(await read.execution.findFirst()).toMatchObject({ status: 'queued' });
+
+  await leave('running');
+  await bench.database.write((unit) =>
+    receiveMessage(unit, { ...task, text: 'and now?', sender: ANN }),
+  );
+  await bench.pass(task.sessionId);
+  expect(await session(task.sessionId)).toMatchObject({ status: 'done' });
+  expect(await read.execution.findFirst()).toMatchObject({ status: 'running' });
 });
 
 test('J5, C7: a continuation that fails is tried in three passes, each told so; then the task is paused with a card', async () => {
