@@ -24,6 +24,19 @@ afterAll(async () => {
 const rootOf = async (roomId: string): Promise<string> =>
   (await world.card(ann, roomId, ({ kind }) => kind === 'turn', 'the root of the turn')).eventId;
 
+/** The message that an event has become, once it has. */
+const stored = async (eventId: string) =>
+  (await world.database.read.message.findUnique({ where: { eventId } })) ?? undefined;
+
+/** Edits as Element does: with a fallback body that begins with " * ". */
+const edit = async (roomId: string, eventId: string, words: string): Promise<string> =>
+  ann.send(roomId, 'm.room.message', {
+    msgtype: 'm.text',
+    body: ` * ${words}`,
+    'm.new_content': { msgtype: 'm.text', body: words },
+    'm.relates_to': { rel_type: 'm.replace', event_id: eventId },
+  });
+
 const reacted = async (roomId: string, target: string, key: string) =>
   ann.event(roomId, (event) => {
     const relation = event.content['m.relates_to'] as
@@ -51,23 +64,44 @@ test('T5, T13: what comes in the middle of a pass is read before the next model 
   const root = await rootOf(roomId);
   const said = await ann.say(roomId, 'leave db-1 alone please', root);
   const slip = await ann.say(roomId, 'a slip of the thumb', root);
-  // As Element sends an edit: a fallback body that begins with " * ".
-  await ann.send(roomId, 'm.room.message', {
-    msgtype: 'm.text',
-    body: ' * leave db-1 alone, and web-2 as well',
-    'm.new_content': { msgtype: 'm.text', body: 'leave db-1 alone, and web-2 as well' },
-    'm.relates_to': { rel_type: 'm.replace', event_id: said },
-  });
+  await world.until('both are there', async () => (await stored(slip)) && (await stored(said)));
+  await edit(roomId, said, 'leave db-1 alone, and web-2 as well');
   await ann.redact(roomId, slip);
   await world.until('edit and redaction are worked on', async () => {
-    const [edited, gone] = await Promise.all(
-      [said, slip].map((eventId) => world.database.read.message.findUnique({ where: { eventId } })),
-    );
+    const [edited, gone] = await Promise.all([stored(said), stored(slip)]);
     return edited?.text.includes('web-2') === true && gone?.redactedAt != null ? true : undefined;
   });
   held.open();
   await world.card(ann, roomId, ({ body }) => body.includes('I leave both alone'), 'the answer');
   await reacted(roomId, said, '👀');
+});
+
+test('T5, T13: what was edited or redacted before the bot could see it counts as it stands: the new words are read, the redacted ones never', async () => {
+  const held = gate(() => ({ toolCalls: [run('cat /etc/hostname', 'Look who it is')] }));
+  world.model.lane(about('steer it late'), goal('Steered late'), held.step, (request) => {
+    const words = wordsOf(request);
+    expect(words).toContain('leave db-2 alone, and web-2 as well');
+    expect(words).not.toContain('leave db-2 alone please');
+    expect(words).not.toContain('said by mistake');
+    return { text: 'Left alone.' };
+  });
+  const { roomId } = await world.ask(ann, 'steer it late');
+  await held.reached;
+  const root = await rootOf(roomId);
+  const halt = world.hold();
+  const said = await ann.say(roomId, 'leave db-2 alone please', root);
+  const slip = await ann.say(roomId, 'said by mistake', root);
+  await ann.redact(roomId, slip);
+  await edit(roomId, said, 'leave db-2 alone, and web-2 as well');
+  halt.go();
+  await world.until('the edit is worked on', async () =>
+    (await stored(said))?.text.includes('web-2') === true ? true : undefined,
+  );
+  held.open();
+  await world.card(ann, roomId, ({ body }) => body === 'Left alone.', 'the answer');
+  await reacted(roomId, said, '👀');
+  // The homeserver gave it out without its words: there is nothing to keep.
+  expect(await stored(slip)).toBeUndefined();
 });
 
 test('C8, C14: typing shows while a pass runs, also to who joins in its middle, and the message is marked read; what waits rings by a message of its own, stands on the pinned card, and is brought up once more', async () => {

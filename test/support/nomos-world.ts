@@ -181,6 +181,13 @@ export class NomosWorld implements AsyncDisposable {
     return url;
   }
 
+  /** Halts Nomos where it stands until it is let go on: what arrives meanwhile it gets in one piece. */
+  hold(): { go(): void } {
+    const child = this.#process;
+    child?.kill('SIGSTOP');
+    return { go: () => void child?.kill('SIGCONT') };
+  }
+
   /** Ends Nomos by a signal and waits for its end. Gives its exit code. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const child = this.#process;
