@@ -86,7 +86,7 @@ export async function reconcile(deps: ReconcileDeps): Promise<Reconciled> {
 }
 
 /** Results that a pass waited for, whose pass is gone: the agent is woken for them like for any other (R7). */
-async function wakeUntaken(database: Database): Promise<number> {
+export async function wakeUntaken(database: Database): Promise<number> {
   const untaken = await database.read.$queryRaw<Array<{ id: string; session_id: SessionId }>>`
     SELECT e.id, e.session_id FROM executions e
     WHERE e.session_id IS NOT NULL

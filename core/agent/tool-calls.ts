@@ -42,12 +42,22 @@ export async function makeCalls(run: CallRun, calls: readonly ToolCall[]): Promi
   for (const group of inGroups(run.tools, calls)) {
     const halt = await run.halted();
     if (halt !== undefined) {
-      for (const { call } of group) await notMade(run, call, halt);
+      for (const one of group) {
+        // Of a pass that died in the middle of a call and is taken up: what the call had begun is told as it stands.
+        if (hasBegun(run.tools, one.call)) await makeCall(run, one);
+        else await notMade(run, one.call, halt);
+      }
       continue;
     }
     if (group.length === 1) await Promise.all(group.map((one) => makeCall(run, one)));
     else await inParallel(group, (one) => makeCall(run, one));
   }
+}
+
+/** Whether a call may have taken effect already. */
+function hasBegun(tools: ToolRegistry, call: ToolCall): boolean {
+  if (call.state !== 'running') return false;
+  return call.executionId !== null || tools.find(call.name)?.resumable !== true;
 }
 
 interface Prepared {

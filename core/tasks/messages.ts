@@ -127,8 +127,8 @@ export async function editMessage(
 }
 
 /**
- * Takes in a redaction (T13): a message that no pass has read is dropped, and with it a queued pass that has nothing else
- * to read. Returns whether it was still in time.
+ * Takes in a redaction (T13): a message that no pass has read is dropped, and with it a pass that has not begun and has nothing
+ * else to read. Returns whether it was still in time.
  */
 export async function redactMessage(
   unit: Unit,
@@ -151,7 +151,8 @@ export async function redactMessage(
   });
   if (left === 0) {
     const queued = await unit.db.pass.findMany({
-      where: { turnId: message.turnId, state: 'queued', cause: 'message' },
+      // One that had begun and waits to be taken up is in the middle of what it had read before.
+      where: { turnId: message.turnId, state: 'queued', cause: 'message', attempt: 0 },
       select: { id: true },
     });
     for (const { id } of queued) {

@@ -22,7 +22,10 @@ export async function claimPass(
 ): Promise<Pick<Pass, 'id' | 'attempt'> | null> {
   const pass = await database.write(async (unit) => {
     const session = await lockSession(unit, sessionId);
-    if (session.archivedAt !== null) return null;
+    if (session.archivedAt !== null) {
+      await closeQueued(unit, sessionId);
+      return null;
+    }
     const running = await unit.db.pass.findFirst({
       where: { sessionId, state: 'running' },
       select: { id: true },
@@ -47,6 +50,12 @@ export async function claimPass(
   });
   await faultPoint('pass.claimed');
   return pass;
+}
+
+/** A task that was put away has nothing left to do: what died before that would wait in its queue for ever. */
+async function closeQueued(unit: Unit, sessionId: SessionId): Promise<void> {
+  const queued = await unit.db.pass.findMany({ where: { sessionId, state: 'queued' } });
+  for (const pass of queued) await closePass(unit, pass, 'cancelled');
 }
 
 async function duePass(unit: Unit, sessionId: SessionId): Promise<Pass | null> {
@@ -149,6 +158,7 @@ export async function requeueLostPasses(database: Database): Promise<SessionId[]
       const attempt = rows[0]?.attempt;
       if (attempt === undefined) return false;
       if (attempt >= MAX_PASS_ATTEMPTS) {
+        await giveBackResults(unit, id);
         await endPass(unit, {
           passId: id,
           state: 'failed',
@@ -181,4 +191,12 @@ export async function requeueLostPasses(database: Database): Promise<SessionId[]
     }),
   );
   return requeued;
+}
+
+/** Results that a call had taken and not told before its process ended: nobody makes that call again, so a note tells them (R7). */
+async function giveBackResults(unit: Unit, passId: PassId): Promise<void> {
+  await unit.db.$executeRaw`
+    UPDATE executions SET continuation = 'due', continued_at = NULL, result_taken_at = NULL
+    WHERE continuation = 'woken' AND result_taken_at IS NOT NULL
+      AND tool_call_id IN (SELECT id FROM tool_calls WHERE pass_id = ${passId}::uuid AND state = 'running')`;
 }

@@ -3,7 +3,7 @@ import type { SessionId, TurnId } from '../ids.ts';
 import { lockSession } from './lock.ts';
 
 /**
- * Asks the running pass of a task (or only of one turn) to end at its next step, and drops queued ones (T5). What was
+ * Asks the running pass of a task (or only of one turn) to end at its next step, and drops those that were not begun (T5). What was
  * done stays done, and commands that run already go on until they are cancelled themselves. The task then waits for the
  * operator, so that no sweep sets it going again (J4).
  */
@@ -19,10 +19,11 @@ export async function requestStop(
       state: { in: ['queued', 'running'] },
       stopRequestedAt: null,
     },
-    select: { id: true, state: true, turnId: true },
+    select: { id: true, state: true, attempt: true },
   });
   for (const pass of passes) {
-    const queued = pass.state === 'queued';
+    // One that waits to be taken up has calls whose ends are to be told: its next worker ends it.
+    const queued = pass.state === 'queued' && pass.attempt === 0;
     await unit.db.pass.update({
       where: { id: pass.id },
       data: {

@@ -2,15 +2,17 @@ import { afterEach, expect, test } from 'vitest';
 import { OpenAiChatModel } from '../../core/agent/model/client.ts';
 import { MAX_MODEL_CALLS, PassHandedOver, PassLost, runPass } from '../../core/agent/pass.ts';
 import { armFault, disarmFaults } from '../../core/faults.ts';
-import { asId, type PassId, type SessionId } from '../../core/ids.ts';
+import { asId, type MatrixEventId, type PassId, type SessionId } from '../../core/ids.ts';
+import { archiveTask } from '../../core/tasks/archive.ts';
 import { cancelOpen } from '../../core/tasks/complete.ts';
 import { taskDigest } from '../../core/tasks/digest.ts';
 import { sweepIdle } from '../../core/tasks/idle.ts';
-import { addNote, receiveMessage } from '../../core/tasks/messages.ts';
-import { requeueLostPasses } from '../../core/tasks/passes.ts';
+import { addNote, receiveMessage, redactMessage } from '../../core/tasks/messages.ts';
+import { MAX_PASS_ATTEMPTS, requeueLostPasses } from '../../core/tasks/passes.ts';
 import { setGoal } from '../../core/tasks/status.ts';
 import { requestStop } from '../../core/tasks/stop.ts';
 import { MAX_CALLS_PER_ANSWER } from '../../core/agent/transcript.ts';
+import { wakeUntaken } from '../../jobs/reconcile.ts';
 import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
 import type { AskedRequest, Step } from '../support/scripted-model.ts';
 
@@ -502,6 +504,19 @@ test('T5, J6: what an operator said while no worker was there is read when the p
   expect(await bench.claim(sessionId)).toBeNull();
 });
 
+test('T13, J6: a message that is said and taken back while no worker was there does not end the work on what was read before', async () => {
+  bench = await agentBench(NOTHING, run('ls /a'), { text: 'I see.' });
+  const { sessionId, turnId } = await bench.open('go');
+  await dieAt('agent.tool_ended', sessionId);
+  const eventId = asId<MatrixEventId>('$slip');
+  await bench.database.write(async (unit) => {
+    await receiveMessage(unit, { sessionId, turnId, text: 'a slip', sender: ANN, eventId });
+    await redactMessage(unit, { eventId, sender: ANN });
+  });
+  expect(await bench.pass(sessionId)).toMatchObject({ state: 'done', answer: 'I see.' });
+  expect(words(bench.model.requests[1])).not.toContain('a slip');
+});
+
 test('T5, J6: a stop that came while no worker was there ends the pass when it is taken up: the model is not asked, nothing more is done', async () => {
   bench = await agentBench(NOTHING, run('touch /x'));
   const { sessionId } = await bench.open('go');
@@ -519,6 +534,63 @@ test('T5, J6: a stop that came while no worker was there ends the pass when it i
   expect(
     await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } }),
   ).toMatchObject({ pausedReason: `stopped by ${ANN}`, endedAt: null });
+});
+
+test.each([
+  ['nobody has noticed yet', 'running'],
+  ['it waits for another worker', 'queued'],
+] as const)(
+  'T5, R7: a stop of a pass that died in the middle of a call, while %s, ends it; what the call had brought is told once, and not as a call that was not made',
+  async (_when, state) => {
+    bench = await agentBench(() => ({ stdout: 'seen there' }), run('ls /a'));
+    const { sessionId, turnId } = await bench.open('go');
+    await dieAt('agent.before_tool_result', sessionId);
+    await bench.database.read.pass.updateMany({
+      where: { sessionId },
+      data: { state, leaseUntil: state === 'running' ? new Date(0) : null },
+    });
+    await bench.database.write((unit) => requestStop(unit, { sessionId, by: ANN }));
+    await requeueLostPasses(bench.database);
+    expect(await bench.pass(sessionId)).toMatchObject({ state: 'cancelled' });
+    expect(bench.model.requests).toHaveLength(1);
+    const call = await bench.database.read.toolCall.findFirstOrThrow({ where: { sessionId } });
+    expect(call.state).toBe('done');
+    bench.model.script({ text: 'I go on.' });
+    await bench.database.write((unit) =>
+      receiveMessage(unit, { sessionId, turnId, text: 'go on', sender: ANN }),
+    );
+    await bench.pass(sessionId);
+    expect(words(bench.model.requests.at(-1)).split('seen there')).toHaveLength(2);
+  },
+);
+
+test('R7: a pass that took its process down again and again is given up; what its last call had brought is told by a note', async () => {
+  bench = await agentBench(() => ({ stdout: 'seen there' }), run('ls /a'));
+  const { sessionId, turnId } = await bench.open('go');
+  await dieAt('agent.before_tool_result', sessionId);
+  await bench.database.read.pass.updateMany({
+    where: { sessionId },
+    data: { state: 'running', attempt: MAX_PASS_ATTEMPTS, leaseUntil: new Date(0) },
+  });
+  expect(await requeueLostPasses(bench.database)).toEqual([]);
+  await wakeUntaken(bench.database);
+  bench.model.script({ text: 'I see.' });
+  await bench.database.write((unit) =>
+    receiveMessage(unit, { sessionId, turnId, text: 'go on', sender: ANN }),
+  );
+  await bench.pass(sessionId);
+  expect(words(bench.model.requests.at(-1)).split('seen there')).toHaveLength(2);
+});
+
+test('T11, J6: a pass whose worker died before its task was put away does not wait in the queue for ever', async () => {
+  bench = await agentBench(NOTHING, run('ls /a'));
+  const { sessionId } = await bench.open('go');
+  await dieAt('agent.tool_ended', sessionId);
+  await bench.database.write((unit) => archiveTask(unit, { sessionId, by: ANN }));
+  expect(await bench.claim(sessionId)).toBeNull();
+  expect(await bench.database.read.pass.findMany({ where: { sessionId } })).toMatchObject([
+    { state: 'cancelled' },
+  ]);
 });
 
 test('L6, R2: a pass that died after a change was requested does not ask for it twice', async () => {
