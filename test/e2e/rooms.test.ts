@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { roomStateShape } from '../../bot/rooms/room-state.ts';
 import type { Person, RawEvent } from '../support/matrix.ts';
 import { NomosWorld } from '../support/nomos-world.ts';
 import { about, complete, gate, goal, joined, left, linesIn, runs } from '../support/replies.ts';
@@ -157,6 +158,15 @@ test('T2, T12: an operator who left a task’s room and the lobby comes back by 
   await ann.event(roomId, said(/if you are not there/));
 });
 
+/** Waits until the bot knows that somebody left: who leaves when they are needed already is asked by the reminder. */
+const noticed = async (person: Person, roomId: string): Promise<void> => {
+  await world.until('the bot has noticed', async () => {
+    const room = await world.database.read.matrixRoom.findUnique({ where: { roomId } });
+    const { left: gone } = roomStateShape.parse(room?.state ?? {});
+    return gone?.includes(person.userId) === true ? true : undefined;
+  });
+};
+
 test('T2, C14: an operator who left a task’s room is invited again by itself as soon as it needs them, and by going on with it in the lobby', async () => {
   const file = path.join(world.sshd.home, 'come-back');
   const held = gate(() => runs(`echo run >> ${file}`, 'Set the mark'));
@@ -171,6 +181,7 @@ test('T2, C14: an operator who left a task’s room is invited again by itself a
   const { roomId } = await world.ask(ann, 'go on without me');
   await held.reached;
   await left(ann, roomId);
+  await noticed(ann, roomId);
   held.open();
   await joined(ann, roomId);
   const card = await world.waiting(ann, roomId);
@@ -179,6 +190,7 @@ test('T2, C14: an operator who left a task’s room is invited again by itself a
   expect(linesIn(file)).toBe(1);
 
   await left(ann, roomId);
+  await noticed(ann, roomId);
   const lobby = await world.lobby(ann);
   const link = await world.card(ann, lobby, ({ body }) => body.includes('Alone'), 'the link');
   await ann.send(lobby, 'm.room.message', {

@@ -179,7 +179,7 @@ async function messagesWorkedOn(database: Database, operator: Said): Promise<str
   const taken = new Set(rows.map(({ eventId }) => eventId));
   const unread = await database.read.$queryRaw<Array<{ id: string; text: string }>>`
     SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
-    WHERE m.role = 'operator' AND m.taken_in_at IS NULL AND m.redacted_at IS NULL AND s.ended_at IS NULL`;
+    WHERE m.role = 'operator' AND m.taken_in_at IS NULL AND m.redacted_at IS NULL AND s.archived_at IS NULL`;
   const tasks = await database.read.session.count();
   return [
     ...operator.asked
@@ -250,16 +250,21 @@ async function wokenOnce(
       wrong.push(`R7: ${name} has ended, and nobody was told: ${one.continuation}`);
       continue;
     }
-    const times = heard.get(`${one.sessionId} ${one.shortId}`) ?? 0;
+    const { notes, calls } = heard.get(`${one.sessionId} ${one.shortId}`) ?? { notes: 0, calls: 0 };
+    const times = notes + calls;
     if (one.continuation === 'woken' && times !== 1)
       wrong.push(`R7: the agent heard ${times} times of the end of ${name} [${one.id}]`);
     if (one.continuation !== 'suppressed') continue;
     const more = `[${one.id}, pass ${one.passId}, ended ${one.endedAt?.toISOString()}, told ${one.continuedAt?.toISOString()}]`;
-    if (times > 0) wrong.push(`R7: ${name} was to wake nobody, yet the agent heard of it ${more}`);
+    // A call that waited for it when its task was put away may still bring it: that wakes nobody.
+    if (notes > 0 || calls > 1)
+      wrong.push(
+        `R7: ${name} was to wake nobody, yet the agent heard of it ${times} times ${more}`,
+      );
     const taskEnd = sessions.get(one.sessionId ?? '');
     const early = one.endedAt !== null && taskEnd != null && one.endedAt < taskEnd;
     if (clockMoved) continue;
-    if (early && !stopped.has(one.passId ?? '') && one.status !== 'cancelled')
+    if (early && times === 0 && !stopped.has(one.passId ?? '') && one.status !== 'cancelled')
       wrong.push(`R7: ${name} ended before its task did, and the agent never heard of it ${more}`);
   }
   return wrong;

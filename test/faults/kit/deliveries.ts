@@ -2,19 +2,27 @@ import type { Database } from '../../../core/db/database.ts';
 import type { ExecutionStatus } from '../../../core/db/rows.ts';
 import { isFinal } from '../../../core/executions/states.ts';
 
-/** How often the agent was told of an execution's end, by `<session> <short id>`: in notes, and as results of `run`. */
-export async function deliveriesOf(database: Database): Promise<Map<string, number>> {
-  const heard = new Map<string, number>();
-  const add = (sessionId: string, shortId: string): void => {
+/** How often the agent was told of an end: in notes, and as the result of a call. */
+export interface Delivered {
+  notes: number;
+  calls: number;
+}
+
+/** How often the agent was told of each execution's end, by `<session> <short id>`. */
+export async function deliveriesOf(database: Database): Promise<Map<string, Delivered>> {
+  const heard = new Map<string, Delivered>();
+  const add = (sessionId: string, shortId: string, how: keyof Delivered): void => {
     const key = `${sessionId} ${shortId}`;
-    heard.set(key, (heard.get(key) ?? 0) + 1);
+    const delivered = heard.get(key) ?? { notes: 0, calls: 0 };
+    delivered[how]++;
+    heard.set(key, delivered);
   };
   const notes = await database.read.message.findMany({
     where: { role: 'note' },
     select: { sessionId: true, text: true },
   });
   for (const { sessionId, text } of notes) {
-    for (const shortId of namedInNote(text)) add(sessionId, shortId);
+    for (const shortId of namedInNote(text)) add(sessionId, shortId, 'notes');
   }
   const results = await database.read.toolCall.findMany({
     where: { name: 'run', result: { not: null } },
@@ -22,7 +30,7 @@ export async function deliveriesOf(database: Database): Promise<Map<string, numb
   });
   for (const { sessionId, result } of results) {
     for (const { execution_id, status } of inResult(result ?? '')) {
-      if (isFinal(status)) add(sessionId, execution_id);
+      if (isFinal(status)) add(sessionId, execution_id, 'calls');
     }
   }
   return heard;

@@ -2,6 +2,7 @@
 import { decide, type Decision } from '../../../core/approvals/decide.ts';
 import { waitingApprovals, type WaitingApproval } from '../../../core/approvals/waiting.ts';
 import { withdraw } from '../../../core/approvals/withdraw.ts';
+import { NomosError } from '../../../core/errors.ts';
 import { requestCancel } from '../../../core/executions/cancel.ts';
 import {
   asId,
@@ -12,7 +13,8 @@ import {
   type SessionId,
   type TurnId,
 } from '../../../core/ids.ts';
-import { receiveMessage } from '../../../core/tasks/messages.ts';
+import { archiveTask } from '../../../core/tasks/archive.ts';
+import { editMessage, receiveMessage, redactMessage } from '../../../core/tasks/messages.ts';
 import { openTask } from '../../../core/tasks/open.ts';
 import { answerQuestion } from '../../../core/tasks/questions.ts';
 import { requestStop } from '../../../core/tasks/stop.ts';
@@ -99,7 +101,10 @@ export class OperatorAtWork {
       if (this.#due(question.id)) await this.#answer(question.id, question.sessionId);
     }
     if (this.cancels) await this.#cancelAll();
-    else if (this.#steady === undefined) await this.#whim();
+    else if (this.#steady === undefined) {
+      await this.#whim();
+      await this.#talk();
+    }
     await this.#pokeFailed();
   }
 
@@ -295,6 +300,51 @@ export class OperatorAtWork {
     }
   }
 
+  /** Now and then something more is said while a pass works, and perhaps changed or taken back; or the task is put away. */
+  async #talk(): Promise<void> {
+    const { database, operator } = this.#world;
+    const working = await database.read.pass.findMany({
+      where: { state: { in: ['queued', 'running'] }, session: { archivedAt: null } },
+      select: { id: true, sessionId: true, turnId: true, attempt: true },
+    });
+    for (const one of working) {
+      // Again each time that it is begun.
+      const key = `${one.id} ${one.attempt}`;
+      if (this.#whims.has(key)) continue;
+      const talk = this.#random.weighted([
+        [84, 'none'],
+        [5, 'say'],
+        [5, 'slip'],
+        [5, 'edit'],
+        [1, 'put away'],
+      ] as const);
+      this.#whims.set(key, true);
+      if (talk === 'none') continue;
+      this.#count(talk);
+      const sessionId = asId<SessionId>(one.sessionId);
+      const sender = operator.userId;
+      const eventId = this.#newEvent(talk);
+      if (talk === 'put away') {
+        await unlessTooLate(
+          database.write((unit) => archiveTask(unit, { sessionId, by: sender })),
+          'task_busy',
+        );
+        continue;
+      }
+      const about = { sessionId, turnId: asId<TurnId>(one.turnId), sender };
+      const text = `By the way, ${talk}.`;
+      await unlessTooLate(
+        database.write((unit) => receiveMessage(unit, { ...about, eventId, text })),
+        'task_archived',
+      );
+      if (talk === 'slip') await database.write((unit) => redactMessage(unit, { eventId, sender }));
+      if (talk === 'edit') {
+        const edit = { eventId, editEventId: this.#newEvent('edited'), sender };
+        await database.write((unit) => editMessage(unit, { ...edit, text: `${text} Edited.` }));
+      }
+    }
+  }
+
   async #cancelAll(): Promise<void> {
     const { database, operator } = this.#world;
     const running = await database.read.execution.findMany({
@@ -310,7 +360,10 @@ export class OperatorAtWork {
     }
   }
 
-  /** A task whose last pass failed or was stopped waits for the operator, who says to go on. No other task is helped. */
+  /**
+   * A task whose last pass failed or was stopped waits for the operator, who says to go on. No other task is helped: one whose work
+   * came to an end by itself is lost.
+   */
   async #pokeFailed(): Promise<void> {
     const { database, operator } = this.#world;
     const stuck = await database.read.$queryRaw<
@@ -318,7 +371,7 @@ export class OperatorAtWork {
     >`
       SELECT s.id, p.turn_id, p.id AS pass FROM sessions s
       JOIN LATERAL (SELECT * FROM passes p WHERE p.session_id = s.id ORDER BY seq DESC LIMIT 1) p ON true
-      WHERE s.ended_at IS NULL AND (p.state IN ('failed', 'cancelled') OR (p.stop_requested_at IS NOT NULL AND s.paused_reason IS NOT NULL))
+      WHERE s.ended_at IS NULL AND (p.state = 'failed' OR (p.stop_requested_at IS NOT NULL AND (p.state = 'cancelled' OR s.paused_reason IS NOT NULL)))
         AND NOT EXISTS (SELECT FROM passes q WHERE q.session_id = s.id AND q.state IN ('queued', 'running'))
         AND NOT EXISTS (SELECT FROM executions e WHERE e.session_id = s.id
           AND e.status IN ('requested', 'pending_approval', 'approved', 'queued', 'running'))
@@ -349,6 +402,13 @@ export class OperatorAtWork {
   #count(what: string): void {
     this.counts[what] = (this.counts[what] ?? 0) + 1;
   }
+}
+
+/** Waits for what may be refused with this code, since the task has got on meanwhile. */
+async function unlessTooLate(work: Promise<unknown>, code: string): Promise<void> {
+  await work.catch((error: unknown) => {
+    if (!(error instanceof NomosError) || error.code !== code) throw error;
+  });
 }
 
 export { isAway };
