@@ -8,7 +8,7 @@ import {
   type TurnId,
 } from '../../core/ids.ts';
 import { completeTask } from '../../core/tasks/complete.ts';
-import { redactMessage } from '../../core/tasks/messages.ts';
+import { redactMessage } from '../../core/tasks/redact.ts';
 import { answerTo } from '../cards/replies.ts';
 import { rich } from '../cards/rich.ts';
 import { answer, type HandlerContext } from './context.ts';

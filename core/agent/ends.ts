@@ -1,7 +1,7 @@
 import { LONGEST_REST_MS } from '../clock-jumps.ts';
 import type { Unit } from '../db/database.ts';
 import type { NomosError } from '../errors.ts';
-import { completeTask } from '../tasks/complete.ts';
+import { endIfAnswered } from '../tasks/answered.ts';
 import { endPass } from '../tasks/passes.ts';
 import { setTitle } from '../tasks/status.ts';
 import { titleFrom } from '../tasks/title.ts';
@@ -20,7 +20,6 @@ const RESUME_DELAYS_MS: readonly number[] = [10_000, 30_000];
 /** Passes that Nomos began by itself: nobody is looking on who would tap 🔁. */
 const BY_ITSELF: ReadonlySet<string> = new Set(['continuation', 'decision', 'answer', 'nudge']);
 const PAUSED_CHARACTERS = 200;
-const SUMMARY_CHARACTERS = 120;
 
 /**
  * Ends the pass with what it has to say. In a task without a goal the first answer gives the title (T8), and if nothing of
@@ -32,7 +31,6 @@ export async function endWithAnswer(unit: Unit, scope: PassScope, text: string):
   await unit.db.pass.update({ where: { id: passId }, data: { answer } });
   await forgetFailures(unit, scope);
   const session = await unit.db.session.findUniqueOrThrow({ where: { id: sessionId } });
-  const line = firstLine(answer);
   if (session.goal === null && session.title === null) {
     const request = await unit.db.message.findFirst({
       where: { sessionId, role: 'operator' },
@@ -43,14 +41,7 @@ export async function endWithAnswer(unit: Unit, scope: PassScope, text: string):
     if (title !== undefined) await setTitle(unit, sessionId, title);
   }
   await endPass(unit, { passId, state: 'done' });
-  if (session.goal === null && session.endedAt === null && !(await goesOn(unit, scope))) {
-    await completeTask(unit, {
-      sessionId,
-      outcome: 'success',
-      summary: cutLabel(line === '' ? answer : line, SUMMARY_CHARACTERS),
-      by: 'agent',
-    });
-  }
+  await endIfAnswered(unit, sessionId);
 }
 
 /** Ends the pass after a question or the end of the task, with the words that came along. */
@@ -165,46 +156,4 @@ async function forgetFailures(unit: Unit, { sessionId, passId }: PassScope): Pro
     where: { id: sessionId, OR: [{ failedResumes: { gt: 0 } }, { pausedReason: { not: null } }] },
     data: { failedResumes: 0, ...(stopRequestedAt === null ? { pausedReason: null } : {}) },
   });
-}
-
-/**
- * Whether anything of the task is still to come: a decision, a result, an answer, or a message that nobody has read. What runs and wakes
- * nobody at its end is not waited for, or the task would wait without end: a dry run that was given up, what a stopped pass left. A change
- * that such a pass left in the queue is: it was allowed, and the end of the task would cancel it.
- */
-async function goesOn(unit: Unit, { sessionId }: PassScope): Promise<boolean> {
-  const [execution, approval, question, unread] = await Promise.all([
-    unit.db.execution.findFirst({
-      where: {
-        sessionId,
-        status: { in: ['requested', 'pending_approval', 'approved', 'queued', 'running'] },
-        NOT: {
-          continuation: 'suppressed',
-          OR: [{ risk: 'read_only' }, { status: 'running' }],
-        },
-      },
-      select: { id: true },
-    }),
-    unit.db.approval.findFirst({ where: { sessionId, status: 'pending' }, select: { id: true } }),
-    unit.db.question.findFirst({ where: { sessionId, status: 'open' }, select: { id: true } }),
-    // A queued pass alone says nothing: what it was queued for may have been read by this one.
-    unit.db.message.findFirst({
-      where: { sessionId, takenInAt: null, role: { in: ['operator', 'note'] } },
-      select: { id: true },
-    }),
-  ]);
-  return execution !== null || approval !== null || question !== null || unread !== null;
-}
-
-/** The first line that says something, without the marks of markdown. */
-function firstLine(text: string): string {
-  for (const line of text.split('\n')) {
-    const plain = line
-      .replace(/^\s*(?:#{1,6}|[-*+>]|\d+[.)])\s+/, '')
-      .replace(/^\s*```.*$/, '')
-      .replace(/[*_`]{1,3}(\S(?:.*?\S)?)[*_`]{1,3}/g, '$1')
-      .trim();
-    if (plain !== '') return plain;
-  }
-  return '';
 }

@@ -6,6 +6,7 @@ import { countRun } from '../knowledge/patterns.ts';
 import { addNote } from '../tasks/messages.ts';
 import { reopenAfter, type AfterGrant } from '../policy/reopen.ts';
 import { lockSession } from '../tasks/lock.ts';
+import { endIfAnswered } from '../tasks/answered.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { lastLines } from '../text/clip.ts';
 import { safeText } from '../text/safe.ts';
@@ -95,6 +96,7 @@ async function afterEnd(unit: Unit, id: ExecutionId): Promise<void> {
       : 'unchanged';
   if (grant === 'ran_out') await tellRanOut(unit, execution);
   if (execution.continuation === 'due') await wakeForEnd(unit, execution, grant);
+  if (execution.continuation === 'suppressed') await endIfAnswered(unit, sessionId);
   await unit.db.session.update({ where: { id: sessionId }, data: { lastActivityAt: new Date() } });
   await refreshStatus(unit, sessionId);
 }

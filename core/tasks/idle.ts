@@ -5,6 +5,7 @@ import type { SessionId, TurnId } from '../ids.ts';
 import { limits } from '../limits.ts';
 import { formatDuration } from '../text/duration.ts';
 import { cutLabel, quoted } from '../text/label.ts';
+import { endIfAnswered } from './answered.ts';
 import { completeTask } from './complete.ts';
 import { lockSession } from './lock.ts';
 import { addNote } from './messages.ts';
@@ -19,7 +20,7 @@ export interface IdleSweep {
 /**
  * Looks for tasks with a goal in which nothing happens any more although nobody is waited for (J4). The first time the agent is
  * nudged; a task that is idle again without having got on is closed as partial, with a summary that says so. A paused task
- * waits for a person and is left alone (J5). With `close: false` only nudges are given: at a start, when messages of
+ * waits for a person and is left alone (J5). One without a goal that had its answer is ended, whatever kept it open (T9). With `close: false` only nudges are given: at a start, when messages of
  * the time before may not have been read yet.
  */
 export async function sweepIdle(
@@ -34,6 +35,11 @@ export async function sweepIdle(
       // Something may have happened before the lock.
       const [still] = await idleTasks(unit.db, sql`s.id = ${id}::uuid`);
       if (still === undefined) return false;
+      if (session.goal === null) {
+        const ended = await endIfAnswered(unit, id);
+        if (ended) swept.closed++;
+        return ended;
+      }
       if (still.nudged && !options.close) return false;
       if (still.nudged) {
         await completeTask(unit, {
@@ -68,7 +74,8 @@ async function idleTasks(
       AND NOT EXISTS (SELECT FROM executions e WHERE e.session_id = s.id AND e.risk <> 'read_only' AND e.created_at > s.nudged_at)
       AND NOT EXISTS (SELECT FROM plan_steps p WHERE p.session_id = s.id AND p.updated_at > s.nudged_at) AS nudged
     FROM sessions s
-    WHERE ${which} AND s.goal IS NOT NULL AND s.ended_at IS NULL AND s.archived_at IS NULL AND s.paused_reason IS NULL
+    WHERE ${which} AND s.ended_at IS NULL AND s.archived_at IS NULL AND s.paused_reason IS NULL
+      AND (s.goal IS NOT NULL OR EXISTS (SELECT FROM passes p WHERE p.session_id = s.id AND p.state = 'done' AND p.answer <> ''))
       AND s.last_activity_at < clock_timestamp() - ${limits().idleAfterMs} * interval '1 millisecond'
       -- A worker whose clock is behind must not make a task look idle: events have the database's time.
       AND coalesce((SELECT e.at FROM events e WHERE e.session_id = s.id ORDER BY e.id DESC LIMIT 1)

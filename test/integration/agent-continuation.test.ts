@@ -5,6 +5,7 @@ import { updatePlanStep } from '../../core/tasks/plan.ts';
 import { sweepIdle } from '../../core/tasks/idle.ts';
 import { lockSession } from '../../core/tasks/lock.ts';
 import { addNote, receiveMessage } from '../../core/tasks/messages.ts';
+import { finishExecution } from '../../core/executions/finish.ts';
 import { requestExecution } from '../../core/executions/request.ts';
 import { DEFAULT_LIMITS, setLimits } from '../../core/limits.ts';
 import { asId, type ApprovalId, type ExecutionId, type SessionId } from '../../core/ids.ts';
@@ -88,7 +89,8 @@ test('T9, A19: a dry run that was given up does not keep a task open, since its 
   held.resolve({});
 });
 
-test('T5, T9: what a stopped pass left in the queue keeps its task open and is not cancelled; what it left running holds nothing up', async () => {
+/** A task without a goal in which a stopped pass has left a change in the queue: its end wakes nobody. */
+async function leftInTheQueue() {
   bench = await agentBench(NOTHING);
   const task = await bench.open('restart it');
   await bench.database.write((unit) =>
@@ -98,23 +100,42 @@ test('T5, T9: what a stopped pass left in the queue keeps its task open and is n
     }),
   );
   const { read } = bench.database;
-  const leave = async (status: 'queued' | 'running'): Promise<void> => {
-    await read.approval.updateMany({ data: { status: 'approved' } });
-    await read.execution.updateMany({ data: { status, continuation: 'suppressed' } });
-  };
-  await leave('queued');
-  bench.model.script({ text: 'It waits for its turn.' }, { text: 'It runs.' });
+  await read.approval.updateMany({ data: { status: 'approved' } });
+  await read.execution.updateMany({ data: { status: 'queued', continuation: 'suppressed' } });
+  bench.model.script({ text: 'It waits for its turn.' });
   await bench.pass(task.sessionId);
   expect(await session(task.sessionId)).toMatchObject({ endedAt: null });
   expect(await read.execution.findFirst()).toMatchObject({ status: 'queued' });
+  await read.execution.updateMany({ data: { status: 'running', leaseOwner: 'worker' } });
+  return task;
+}
 
-  await leave('running');
+test('T5, T9: what a stopped pass left in the queue keeps its task open and is not cancelled; what it left running holds nothing up', async () => {
+  const task = await leftInTheQueue();
+  bench.model.script({ text: 'It runs.' });
   await bench.database.write((unit) =>
     receiveMessage(unit, { ...task, text: 'and now?', sender: ANN }),
   );
   await bench.pass(task.sessionId);
-  expect(await session(task.sessionId)).toMatchObject({ status: 'done' });
-  expect(await read.execution.findFirst()).toMatchObject({ status: 'running' });
+  expect(await session(task.sessionId)).toMatchObject({ status: 'done', summary: 'It runs.' });
+  expect(await bench.database.read.execution.findFirst()).toMatchObject({ status: 'running' });
+});
+
+test('T5, T9: the end of what a stopped pass had left ends the task that was open for it alone', async () => {
+  const task = await leftInTheQueue();
+  const { id } = await bench.database.read.execution.findFirstOrThrow();
+  const nothing = { bytes: new Uint8Array(), totalBytes: 0, droppedBytes: 0, gapAt: undefined };
+  const output = { stdout: nothing, stderr: nothing };
+  await finishExecution(bench.database, {
+    id: asId<ExecutionId>(id),
+    owner: 'worker',
+    mask: (text) => text,
+    end: { kind: 'exited', exitCode: 0, ...output, durationMs: 1, shell: undefined },
+  });
+  expect(await session(task.sessionId)).toMatchObject({
+    status: 'done',
+    summary: 'It waits for its turn.',
+  });
 });
 
 test('J5, C7: a continuation that fails is tried in three passes, each told so; then the task is paused with a card', async () => {
@@ -211,7 +232,7 @@ test('J4: an idle task with a goal is nudged once, then closed as partial with a
   expect(closed.summary).toMatch(/nothing happened for .*I still do not know/);
 });
 
-test('J4: what waits for a person, is paused, or has no goal is left alone; a change after the nudge earns another', async () => {
+test('J4: what waits for a person or is paused is left alone; a change after the nudge earns another', async () => {
   bench = await agentBench(
     NOTHING,
     {
@@ -243,14 +264,26 @@ test('J4: what waits for a person, is paused, or has no goal is left alone; a ch
 
   await bench.database.read.session.update({
     where: { id: task.sessionId },
-    data: { pausedReason: null, goal: null },
-  });
-  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
-  await bench.database.read.session.update({
-    where: { id: task.sessionId },
-    data: { goal: 'Bring it up', nudgedAt: new Date(0) },
+    data: { pausedReason: null, nudgedAt: new Date(0) },
   });
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 1, closed: 0 });
+});
+
+test('J4, T9: a task without a goal that had its answer and is open all the same is ended as what it is, not nudged', async () => {
+  bench = await agentBench(NOTHING, { text: 'All is well.' });
+  const task = await bench.open('look at it');
+  await bench.pass(task.sessionId);
+  await bench.database.read.session.update({
+    where: { id: task.sessionId },
+    data: { endedAt: null, outcome: null, summary: null, status: 'active' },
+  });
+  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
+  await anHourAgo(task.sessionId);
+  expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 1 });
+  expect(await session(task.sessionId)).toMatchObject({
+    outcome: 'success',
+    summary: 'All is well.',
+  });
 });
 
 /** A task whose approved change ends after its grant did. */

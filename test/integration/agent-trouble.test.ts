@@ -7,7 +7,8 @@ import { archiveTask } from '../../core/tasks/archive.ts';
 import { cancelOpen } from '../../core/tasks/complete.ts';
 import { taskDigest } from '../../core/tasks/digest.ts';
 import { sweepIdle } from '../../core/tasks/idle.ts';
-import { addNote, receiveMessage, redactMessage } from '../../core/tasks/messages.ts';
+import { addNote, receiveMessage } from '../../core/tasks/messages.ts';
+import { redactMessage } from '../../core/tasks/redact.ts';
 import { MAX_PASS_ATTEMPTS, requeueLostPasses } from '../../core/tasks/passes.ts';
 import { setGoal } from '../../core/tasks/status.ts';
 import { requestStop } from '../../core/tasks/stop.ts';
@@ -515,6 +516,24 @@ test('T13, J6: a message that is said and taken back while no worker was there d
   });
   expect(await bench.pass(sessionId)).toMatchObject({ state: 'done', answer: 'I see.' });
   expect(words(bench.model.requests[1])).not.toContain('a slip');
+});
+
+test('T9, T13: a task without a goal that was kept open by a message ends when that is taken back', async () => {
+  bench = await agentBench(NOTHING, { text: 'All is well.' });
+  const { sessionId, turnId } = await bench.open('look at it');
+  const eventId = asId<MatrixEventId>('$slip');
+  // Said after the model was asked for the last time, taken back before the next pass.
+  armFault('agent.before_answer_stored', async () => {
+    await bench.database.write((unit) =>
+      receiveMessage(unit, { sessionId, turnId, text: 'a slip', sender: ANN, eventId }),
+    );
+  });
+  await bench.pass(sessionId);
+  const task = () => bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } });
+  expect(await task()).toMatchObject({ endedAt: null });
+  await bench.database.write((unit) => redactMessage(unit, { eventId, sender: ANN }));
+  expect(await bench.claim(sessionId)).toBeNull();
+  expect(await task()).toMatchObject({ status: 'done', summary: 'All is well.' });
 });
 
 test('T5, J6: a stop that came while no worker was there ends the pass when it is taken up: the model is not asked, nothing more is done', async () => {

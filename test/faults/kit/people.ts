@@ -14,7 +14,8 @@ import {
   type TurnId,
 } from '../../../core/ids.ts';
 import { archiveTask } from '../../../core/tasks/archive.ts';
-import { editMessage, receiveMessage, redactMessage } from '../../../core/tasks/messages.ts';
+import { editMessage, receiveMessage } from '../../../core/tasks/messages.ts';
+import { redactMessage } from '../../../core/tasks/redact.ts';
 import { openTask } from '../../../core/tasks/open.ts';
 import { answerQuestion } from '../../../core/tasks/questions.ts';
 import { requestStop } from '../../../core/tasks/stop.ts';
