@@ -32,6 +32,7 @@ export async function receiveMessage(
     });
   }
   const messageId = newId<MessageId>();
+  const taskBefore = await setGoing(unit, session);
   await unit.db.message.createMany({
     data: {
       id: messageId,
@@ -41,11 +42,11 @@ export async function receiveMessage(
       text: args.text,
       sender: args.sender,
       eventId: args.eventId ?? null,
+      ...(taskBefore === undefined ? {} : { taskBefore }),
     },
   });
   await storeAttachments(unit, { sessionId: args.sessionId, messageId }, args.attachments ?? []);
   unit.emit({ type: 'message.received', sessionId: args.sessionId, refId: messageId });
-  await setGoing(unit, session);
   await queuePass(unit, { sessionId: args.sessionId, turnId: args.turnId, cause: 'message' });
   await refreshStatus(unit, args.sessionId);
   return { messageId };

@@ -1,12 +1,14 @@
-import type { Unit } from '../db/database.ts';
+import type { JsonInput, Unit } from '../db/database.ts';
+import type { Message, Session } from '../db/rows.ts';
 import type { MatrixEventId, SessionId } from '../ids.ts';
 import { endIfAnswered } from './answered.ts';
 import { forgetAttachments } from './attachments.ts';
 import { lockSession } from './lock.ts';
+import { setBack } from './reopen.ts';
 
 /**
  * Takes in a redaction (T13): a message that no pass has read is dropped, and with it a pass that has not begun and has nothing
- * else to read. Returns whether it was still in time.
+ * else to read; a task that it alone had set going is again what it was. Returns whether it was still in time.
  */
 export async function redactMessage(
   unit: Unit,
@@ -16,7 +18,7 @@ export async function redactMessage(
   if (message === null || message.role !== 'operator' || message.sender !== args.sender)
     return 'unknown';
   const sessionId = message.sessionId as SessionId;
-  await lockSession(unit, sessionId);
+  const session = await lockSession(unit, sessionId);
   const { count } = await unit.db.message.updateMany({
     where: { id: message.id, takenInAt: null, redactedAt: null },
     data: { redactedAt: new Date(), takenInAt: new Date() },
@@ -24,23 +26,54 @@ export async function redactMessage(
   // Whether or not the words were read: what came with them is not sent to a model again.
   await forgetAttachments(unit, message.id);
   if (count === 0) return 'too_late';
-  const left = await unit.db.message.count({
-    where: { turnId: message.turnId, takenInAt: null, role: { in: ['operator', 'note'] } },
-  });
-  if (left === 0) {
-    const queued = await unit.db.pass.findMany({
-      // One that had begun and waits to be taken up is in the middle of what it had read before.
-      where: { turnId: message.turnId, state: 'queued', cause: 'message', attempt: 0 },
-      select: { id: true },
-    });
-    for (const { id } of queued) {
-      await unit.db.pass.update({
-        where: { id },
-        data: { state: 'cancelled', endedAt: new Date() },
-      });
-      unit.emit({ type: 'pass.ended', sessionId, refId: id, data: { state: 'cancelled' } });
-    }
-    await endIfAnswered(unit, sessionId);
-  }
+  await dropPasses(unit, message);
+  if (message.taskBefore !== null) await undo(unit, session, message);
+  await endIfAnswered(unit, sessionId);
   return 'cancelled';
+}
+
+/** Drops what was queued for this message alone. */
+async function dropPasses(unit: Unit, { sessionId, turnId, taskBefore }: Message): Promise<void> {
+  const left = await unit.db.message.count({
+    where: {
+      turnId,
+      takenInAt: null,
+      // What Nomos had to tell a task that was at rest has waited for an operator's word, and waits on.
+      role: { in: taskBefore === null ? ['operator', 'note'] : ['operator'] },
+    },
+  });
+  if (left > 0) return;
+  const queued = await unit.db.pass.findMany({
+    // One that had begun and waits to be taken up is in the middle of what it had read before.
+    where: { turnId, state: 'queued', cause: 'message', attempt: 0 },
+    select: { id: true },
+  });
+  for (const { id } of queued) {
+    await unit.db.pass.update({ where: { id }, data: { state: 'cancelled', endedAt: new Date() } });
+    unit.emit({ type: 'pass.ended', sessionId, refId: id, data: { state: 'cancelled' } });
+  }
+}
+
+/** The task goes on for what was said since; if that is nothing, it is finished or paused again. */
+async function undo(unit: Unit, session: Session, message: Message): Promise<void> {
+  const { sessionId, seq, taskBefore } = message;
+  const since = await unit.db.message.findFirst({
+    where: { sessionId, role: 'operator', redactedAt: null, seq: { gt: seq } },
+    orderBy: { seq: 'asc' },
+    select: { id: true, takenInAt: true, taskBefore: true },
+  });
+  if (since?.takenInAt === null && since.taskBefore === null) {
+    await unit.db.message.update({
+      where: { id: since.id },
+      data: { taskBefore: taskBefore as JsonInput },
+    });
+    return;
+  }
+  const works = await unit.db.pass.count({
+    where: {
+      sessionId,
+      OR: [{ state: { in: ['queued', 'running'] } }, { startedAt: { gt: message.createdAt } }],
+    },
+  });
+  if (since === null && works === 0) await setBack(unit, session, taskBefore);
 }

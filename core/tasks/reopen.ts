@@ -1,11 +1,25 @@
+import { z } from 'zod';
 import type { Unit } from '../db/database.ts';
-import type { Session } from '../db/rows.ts';
+import { SessionOutcome, SessionStatus, type Session } from '../db/rows.ts';
+import type { SessionId } from '../ids.ts';
+
+const taskBefore = z.strictObject({
+  endedAt: z.iso.datetime().nullable(),
+  status: z.enum(SessionStatus),
+  outcome: z.enum(SessionOutcome).nullable(),
+  summary: z.string().nullable(),
+  pausedReason: z.string().nullable(),
+  failedResumes: z.int(),
+});
+/** What a finished or paused task was before a word set it going. */
+export type TaskBefore = z.infer<typeof taskBefore>;
 
 /**
  * An operator's word sets a task going: a finished one opens again (T11), a paused one goes on (J5), and its idle time begins anew.
- * The caller holds the task's lock, has seen that it is not archived, and refreshes its status.
+ * Returns what it was before, if it was finished or paused. The caller holds the task's lock, has seen that it is not archived, and
+ * refreshes its status.
  */
-export async function setGoing(unit: Unit, session: Session): Promise<void> {
+export async function setGoing(unit: Unit, session: Session): Promise<TaskBefore | undefined> {
   const ended = session.endedAt !== null;
   await unit.db.session.update({
     where: { id: session.id },
@@ -17,11 +31,30 @@ export async function setGoing(unit: Unit, session: Session): Promise<void> {
       ...(ended ? { endedAt: null, outcome: null, summary: null, status: 'active' as const } : {}),
     },
   });
-  if (!ended) return;
+  if (ended) tellStatus(unit, session, 'active');
+  if (!ended && session.pausedReason === null) return undefined;
+  const { status, outcome, summary, pausedReason, failedResumes } = session;
+  const endedAt = session.endedAt?.toISOString() ?? null;
+  return { endedAt, status, outcome, summary, pausedReason, failedResumes };
+}
+
+/** Undoes `setGoing`, for a word that was taken back before anybody had read it (T13). The caller holds the task's lock. */
+export async function setBack(unit: Unit, session: Session, stored: unknown): Promise<void> {
+  const { endedAt, status, outcome, summary, ...rest } = taskBefore.parse(stored);
+  const ended = endedAt === null ? {} : { endedAt: new Date(endedAt), status, outcome, summary };
+  await unit.db.session.update({ where: { id: session.id }, data: { ...rest, ...ended } });
+  if (endedAt !== null) tellStatus(unit, session, status);
+  else {
+    const sessionId = session.id as SessionId;
+    unit.emit({ type: 'session.changed', sessionId, refId: sessionId, data: { what: 'paused' } });
+  }
+}
+
+function tellStatus(unit: Unit, { id, status: from }: Session, to: TaskBefore['status']): void {
   unit.emit({
     type: 'session.changed',
-    sessionId: session.id,
-    refId: session.id,
-    data: { what: 'status', from: session.status, to: 'active' },
+    sessionId: id,
+    refId: id,
+    data: { what: 'status', from, to },
   });
 }

@@ -536,6 +536,59 @@ test('T9, T13: a task without a goal that was kept open by a message ends when t
   expect(await task()).toMatchObject({ status: 'done', summary: 'All is well.' });
 });
 
+test('T11, T13: words in a finished task that are taken back unread leave it finished as it was; others that came since are worked on', async () => {
+  bench = await agentBench(NOTHING, {
+    toolCalls: [{ name: 'complete_task', arguments: { outcome: 'success', summary: 'All done.' } }],
+  });
+  const { sessionId, turnId } = await bench.open('go');
+  await bench.pass(sessionId);
+  const task = () => bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } });
+  const { endedAt } = await task();
+  const say = async (id: string) => {
+    const eventId = asId<MatrixEventId>(id);
+    await bench.database.write((unit) =>
+      receiveMessage(unit, { sessionId, turnId, text: id, sender: ANN, eventId }),
+    );
+    return () => bench.database.write((unit) => redactMessage(unit, { eventId, sender: ANN }));
+  };
+  for (const order of [1, -1]) {
+    const slips = [await say(`$one${order}`), await say(`$two${order}`)];
+    expect(await task()).toMatchObject({ endedAt: null });
+    for (const takeBack of order === 1 ? slips : slips.toReversed()) await takeBack();
+    expect(await task()).toMatchObject({ endedAt, outcome: 'success', summary: 'All done.' });
+    expect(await bench.claim(sessionId)).toBeNull();
+  }
+  const slip = await say('$three');
+  await say('$four');
+  await slip();
+  bench.model.script({ text: 'What else?' });
+  await bench.pass(sessionId);
+  expect(words(bench.model.requests.at(-1))).toContain('$four');
+  expect(words(bench.model.requests.at(-1))).not.toContain('$three');
+});
+
+test('T5, T13: words in a stopped task that are taken back unread leave it stopped, and what it has to tell unread', async () => {
+  bench = await agentBench(NOTHING, { hang: true });
+  const { sessionId, turnId } = await bench.open('go');
+  const done = bench.pass(sessionId);
+  await bench.model.request(1);
+  await bench.database.write(async (unit) => {
+    await setGoal(unit, sessionId, 'get it done');
+    await requestStop(unit, { sessionId, by: ANN });
+    await addNote(unit, { sessionId, turnId, text: 'A command has ended.', wake: 'continuation' });
+  });
+  await done;
+  const eventId = asId<MatrixEventId>('$slip');
+  await bench.database.write((unit) =>
+    receiveMessage(unit, { sessionId, turnId, text: 'a slip', sender: ANN, eventId }),
+  );
+  await bench.database.write((unit) => redactMessage(unit, { eventId, sender: ANN }));
+  expect(await bench.claim(sessionId)).toBeNull();
+  expect(
+    await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } }),
+  ).toMatchObject({ pausedReason: `stopped by ${ANN}`, endedAt: null });
+});
+
 test('T5, J6: a stop that came while no worker was there ends the pass when it is taken up: the model is not asked, nothing more is done', async () => {
   bench = await agentBench(NOTHING, run('touch /x'));
   const { sessionId } = await bench.open('go');

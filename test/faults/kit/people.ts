@@ -37,6 +37,8 @@ export class OperatorAtWork {
   /** Everything else that was said in rooms. */
   readonly said: string[] = [];
   readonly counts: Record<string, number> = {};
+  /** How often they have looked at what there is to do, and done it. */
+  looks = 0;
   readonly #world: FaultWorld;
   readonly #random: Random;
   readonly #saidAt = new Map<string, number>();
@@ -61,6 +63,7 @@ export class OperatorAtWork {
     this.#loop = (async () => {
       while (this.#working) {
         await this.#world.steady(() => this.#look());
+        this.looks++;
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       }
     })();
@@ -362,8 +365,8 @@ export class OperatorAtWork {
   }
 
   /**
-   * A task whose last pass failed or was stopped waits for the operator, who says to go on. No other task is helped: one whose work
-   * came to an end by itself is lost.
+   * A task that is paused, or whose last pass failed, says that it waits for the operator, who says to go on. No other task is helped:
+   * one whose work came to an end without a word is lost.
    */
   async #pokeFailed(): Promise<void> {
     const { database, operator } = this.#world;
@@ -372,7 +375,7 @@ export class OperatorAtWork {
     >`
       SELECT s.id, p.turn_id, p.id AS pass FROM sessions s
       JOIN LATERAL (SELECT * FROM passes p WHERE p.session_id = s.id ORDER BY seq DESC LIMIT 1) p ON true
-      WHERE s.ended_at IS NULL AND (p.state = 'failed' OR (p.stop_requested_at IS NOT NULL AND (p.state = 'cancelled' OR s.paused_reason IS NOT NULL)))
+      WHERE s.ended_at IS NULL AND (p.state = 'failed' OR s.paused_reason IS NOT NULL)
         AND NOT EXISTS (SELECT FROM passes q WHERE q.session_id = s.id AND q.state IN ('queued', 'running'))
         AND NOT EXISTS (SELECT FROM executions e WHERE e.session_id = s.id
           AND e.status IN ('requested', 'pending_approval', 'approved', 'queued', 'running'))

@@ -83,7 +83,7 @@ export async function atRest(world: FaultWorld, operator: OperatorAtWork): Promi
   const { database, matrix } = world;
   let last = '';
   let since = performance.now();
-  let quietAt: string | undefined;
+  let quietAt: { mark: string; looks: number } | undefined;
   await world.until('all work is at rest', REST_MS, async () => {
     const [row] = await database.read.$queryRaw<Array<{ busy: bigint; mark: string }>>`
       SELECT (SELECT count(*) FROM sessions WHERE ended_at IS NULL)
@@ -104,10 +104,13 @@ export async function atRest(world: FaultWorld, operator: OperatorAtWork): Promi
       (matrix === undefined || ((await heard(world, operator)) && (await drawn(world)))) &&
       // A process that is just being started may still find something.
       world.processes.every((one) => one.up);
-    // Looked at one after another: only if the next look finds all of it as it was, nothing came up in between.
-    const rest = quiet && quietAt === last;
-    quietAt = quiet ? last : undefined;
-    return rest ? true : undefined;
+    // Looked at one after another: only if a later look finds all of it as it was, nothing came up in between; nor does the operator
+    // add anything, who has looked themselves meanwhile, from beginning to end.
+    if (!quiet || quietAt?.mark !== last) {
+      quietAt = quiet ? { mark: last, looks: operator.looks } : undefined;
+      return undefined;
+    }
+    return operator.looks >= quietAt.looks + 2 ? true : undefined;
   });
 }
 
