@@ -55,13 +55,13 @@ async function closedForIdleness(database: Database): Promise<string[]> {
 async function nudgedAgain(database: Database): Promise<string[]> {
   const rows = await database.read.$queryRaw<Array<{ short_id: string; times: bigint }>>`
     WITH nudges AS (
-      SELECT session_id, seq, created_at, lag(seq) OVER w AS last_seq, lag(created_at) OVER w AS last_at
+      SELECT session_id, created_at, lag(created_at) OVER w AS last_at
       FROM messages WHERE role = 'note' AND text LIKE 'Nothing has happened in this task for%'
-      WINDOW w AS (PARTITION BY session_id ORDER BY seq))
+      WINDOW w AS (PARTITION BY session_id ORDER BY created_at))
     SELECT s.short_id, count(*) AS times FROM nudges n JOIN sessions s ON s.id = n.session_id
-    WHERE n.last_seq IS NOT NULL
+    WHERE n.last_at IS NOT NULL
       AND NOT EXISTS (SELECT FROM messages m WHERE m.session_id = n.session_id AND m.role = 'operator'
-        AND m.seq BETWEEN n.last_seq AND n.seq)
+        AND m.created_at BETWEEN n.last_at AND n.created_at)
       AND NOT EXISTS (SELECT FROM executions e WHERE e.session_id = n.session_id AND e.risk <> 'read_only'
         AND e.created_at BETWEEN n.last_at AND n.created_at)
       AND NOT EXISTS (SELECT FROM plan_steps p WHERE p.session_id = n.session_id
