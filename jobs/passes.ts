@@ -81,6 +81,7 @@ async function failPass(
     const ended = await endPass(unit, {
       passId,
       state: 'failed',
+      givenUp: true,
       error: { code: 'pass_failed', message: errorText(error) },
     });
     if (!ended) return;

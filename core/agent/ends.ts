@@ -46,10 +46,26 @@ export async function endWithAnswer(unit: Unit, scope: PassScope, text: string):
 
 /** Ends the pass after a question or the end of the task, with the words that came along. */
 export async function endQuietly(unit: Unit, scope: PassScope, text: string): Promise<void> {
-  const answer = safeText(text).trim();
+  const words = safeText(text).trim();
+  const { answer: shown } = await unit.db.pass.findUniqueOrThrow({
+    where: { id: scope.passId },
+    select: { answer: true },
+  });
+  // What was shown while it was being written, before a call, may have been cut off there: it ends whole.
+  const answer = words === '' && shown !== null ? await lastWords(unit, scope) : words;
   if (answer !== '') await unit.db.pass.update({ where: { id: scope.passId }, data: { answer } });
   await forgetFailures(unit, scope);
   await endPass(unit, { passId: scope.passId, state: 'done' });
+}
+
+/** What the agent said last in this pass. */
+async function lastWords(unit: Unit, { passId }: PassScope): Promise<string> {
+  const said = await unit.db.message.findFirst({
+    where: { passId, role: 'assistant', text: { not: '' } },
+    orderBy: { seq: 'desc' },
+    select: { text: true },
+  });
+  return said?.text.trim() ?? '';
 }
 
 /**

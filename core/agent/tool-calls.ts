@@ -204,6 +204,7 @@ async function endOfChange(
         database: scope.deps.database,
         feed: scope.deps.feed,
         write: (work) => scope.write(work),
+        take: (work) => scope.write(work),
         inlineWaitMs: limits().inlineWaitMs,
         signal: run.signal,
       }),

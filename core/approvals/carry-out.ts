@@ -139,6 +139,7 @@ async function tellAgent(unit: Unit, approval: Approval, text: string): Promise<
     turnId: approval.turnId as TurnId,
     text,
     wake: 'decision',
+    of: approval.passId,
   });
 }
 

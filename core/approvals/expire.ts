@@ -49,7 +49,9 @@ export async function expireApproval(unit: Unit, approval: Approval): Promise<vo
     sessionId: approval.sessionId as SessionId,
     turnId: approval.turnId as TurnId,
     text: plan ? planExpiryNote(approval.shortId, coveredSteps(approval)) : expiryNote(executions),
-    wake: 'decision',
+    // Nobody decided: in a turn that was stopped it is read with the operator's next word.
+    wake: 'continuation',
+    of: approval.passId,
   });
   await tellRest(unit, executions);
   await refreshStatus(unit, approval.sessionId as SessionId);

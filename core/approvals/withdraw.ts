@@ -99,6 +99,7 @@ export async function withdraw(
       turnId: approval.turnId as TurnId,
       text: plan ? planWithdrawalNote(approval.shortId) : withdrawalNote(executions),
       wake: 'decision',
+      of: approval.passId,
     });
     await tellRest(unit, executions);
     await refreshStatus(unit, approval.sessionId as SessionId);

@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { Database, Unit } from '../db/database.ts';
 import type { Execution } from '../db/rows.ts';
 import { NotFoundError } from '../errors.ts';
 import type { EventFeed } from '../events/subscribe.ts';
@@ -7,6 +7,9 @@ import { isFinal, lockExecution } from './states.ts';
 
 /** Who tells the agent of an end: the call that waited, a note, or nobody yet. */
 export type Teller = 'call' | 'note' | 'nobody_yet';
+
+/** A transaction of whoever tells what it takes: it fails when they cannot tell it any more. */
+export type Take = <T>(work: (unit: Unit) => Promise<T>) => Promise<T>;
 
 /** What waiting for an execution gave: its row, and who tells its end. */
 export interface Awaited {
@@ -19,7 +22,7 @@ export interface Awaited {
  * returned here wakes nobody, and one that comes later wakes the agent; never both, never neither (J1, R7).
  */
 export async function awaitExecution(
-  deps: { database: Database; feed: EventFeed },
+  deps: { database: Database; feed: EventFeed; take: Take },
   id: ExecutionId,
   options: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<Awaited> {
@@ -36,15 +39,15 @@ export async function awaitExecution(
     },
     options,
   );
-  return takeResult(database, id);
+  return takeResult(deps.take, id);
 }
 
 /**
  * Takes an ended execution's result for this pass, or leaves an unfinished one to wake the agent when it ends. A call that is
  * taken up after a crash may find that a note told the end meanwhile: then it must not be told again.
  */
-export async function takeResult(database: Database, id: ExecutionId): Promise<Awaited> {
-  return database.write(async (unit) => {
+export async function takeResult(take: Take, id: ExecutionId): Promise<Awaited> {
+  return take(async (unit) => {
     const execution = await lockExecution(unit, id);
     if (execution === null) throw new NotFoundError('execution', id);
     const now = new Date();

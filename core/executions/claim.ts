@@ -181,7 +181,9 @@ async function askAgain(
     needsPeople: verdict.needsPeople,
   });
   for (const one of all) {
-    const continuation = one.continuation === 'suppressed' ? one.continuation : 'due';
+    // What waits for a person wakes the agent at its end, also if a stopped pass had left it; not a look, whose call is over.
+    const look = one.continuation === 'suppressed' && one.toolCallId === null;
+    const continuation = look ? one.continuation : 'due';
     await transition(
       unit,
       one,
@@ -238,6 +240,7 @@ async function revoke(unit: Unit, execution: Execution, why: string): Promise<Cl
       turnId: execution.turnId as TurnId,
       text: `Execution ${execution.shortId} on ${execution.targetSlug} (${quoted(execution.purpose, 300)}) was REVOKED before it started: ${why}. It did not run. Look at what changed, then ask again if it is still wanted.`,
       wake: 'continuation',
+      of: execution.passId,
     });
     await tellRest(unit, [execution]);
     await refreshStatus(unit, execution.sessionId as SessionId);

@@ -141,6 +141,7 @@ export async function wakeForEnd(
     turnId: execution.turnId as TurnId,
     text: endNote(execution, grant),
     wake: 'continuation',
+    of: execution.passId,
   });
   return true;
 }
@@ -181,6 +182,7 @@ async function wakeForBatch(
     turnId: execution.turnId as TurnId,
     text: batchNote(untold, GRANT_WORDS[grant]),
     wake: 'continuation',
+    of: execution.passId,
   });
   return true;
 }

@@ -53,9 +53,13 @@ async function goesOn(unit: Unit, sessionId: SessionId): Promise<boolean> {
     }),
     unit.db.approval.findFirst({ where: { sessionId, status: 'pending' }, select: { id: true } }),
     unit.db.question.findFirst({ where: { sessionId, status: 'open' }, select: { id: true } }),
-    // A queued pass that has not begun says nothing: what it was queued for may have been read by another.
+    // A queued pass that has not begun says nothing alone: what it was queued for may have been read by another. Nor does a message
+    // alone: its turn may have been stopped before it began.
     unit.db.message.findFirst({
-      where: { sessionId, takenInAt: null, role: { in: ['operator', 'note'] } },
+      where: {
+        ...{ sessionId, takenInAt: null, role: { in: ['operator', 'note'] } },
+        turn: { passes: { some: { state: 'queued' } } },
+      },
       select: { id: true },
     }),
     unit.db.pass.findFirst({

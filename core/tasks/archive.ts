@@ -3,6 +3,7 @@ import { NomosError } from '../errors.ts';
 import type { SessionId } from '../ids.ts';
 import { completeTask } from './complete.ts';
 import { lockSession } from './lock.ts';
+import { closePasses } from './passes.ts';
 import { requestStop } from './stop.ts';
 
 /**
@@ -36,6 +37,7 @@ export async function archiveTask(
       by,
     });
   }
+  await closePasses(unit, sessionId);
   await unit.db.session.update({ where: { id: sessionId }, data: { archivedAt: new Date() } });
   unit.emit({
     type: 'session.changed',

@@ -59,7 +59,14 @@ export async function receiveMessage(
  */
 export async function addNote(
   unit: Unit,
-  args: { sessionId: SessionId; turnId: TurnId; text: string; wake?: PassCause },
+  args: {
+    sessionId: SessionId;
+    turnId: TurnId;
+    text: string;
+    wake?: PassCause;
+    /** The pass that had asked for what it tells. */
+    of?: string | null;
+  },
 ): Promise<MessageId> {
   const messageId = newId<MessageId>();
   await unit.db.message.createMany({
@@ -72,7 +79,7 @@ export async function addNote(
     },
   });
   unit.emit({ type: 'message.received', sessionId: args.sessionId, refId: messageId });
-  if (args.wake !== undefined && !(await isQuiet(unit, args.turnId, args.wake))) {
+  if (args.wake !== undefined && !(await isQuiet(unit, args.turnId, args.wake, args.of))) {
     await queuePass(unit, { sessionId: args.sessionId, turnId: args.turnId, cause: args.wake });
   }
   return messageId;
@@ -82,20 +89,39 @@ export async function addNote(
  * Whether an operator stopped the turn's newest pass, and this would set it going without a word of theirs; or a client of the
  * API drives the turn, which reads by itself what came of its calls (H6).
  */
-async function isQuiet(unit: Unit, turnId: TurnId, wake: PassCause): Promise<boolean> {
+async function isQuiet(
+  unit: Unit,
+  turnId: TurnId,
+  wake: PassCause,
+  of: string | null | undefined,
+): Promise<boolean> {
   if (wake !== 'continuation' && wake !== 'nudge' && wake !== 'decision') return false;
   const turn = await unit.db.turn.findUniqueOrThrow({
     where: { id: turnId },
     select: { cause: true },
   });
-  if (turn.cause === 'mcp') return true;
-  if (wake === 'decision') return false;
+  if (turn.cause === 'mcp' && (await byClient(unit, of))) return true;
+  // A sweep nudges no task that waits for the operator after a stop.
+  if (wake !== 'continuation') return false;
   const newest = await unit.db.pass.findFirst({
-    where: { turnId },
+    // One that was dropped before it began, since its message was taken back, does not count.
+    where: { turnId, OR: [{ startedAt: { not: null } }, { stopRequestedAt: { not: null } }] },
     orderBy: { seq: 'desc' },
     select: { stopRequestedAt: true },
   });
-  return newest !== null && newest.stopRequestedAt !== null;
+  if (newest === null || newest.stopRequestedAt === null) return false;
+  // What they have approved since goes on by their word.
+  const approved = await unit.db.approval.findFirst({
+    where: { turnId, status: 'approved', decidedAt: { gt: newest.stopRequestedAt } },
+    select: { id: true },
+  });
+  return approved === null;
+}
+
+/** Whether a client of the API asked for it, and not the agent, to whom an operator wrote in its thread. */
+async function byClient(unit: Unit, of: string | null | undefined): Promise<boolean> {
+  const pass = of == null ? null : await unit.db.pass.findUnique({ where: { id: of } });
+  return pass === null || pass.cause === 'mcp';
 }
 
 /**

@@ -1,15 +1,18 @@
 import { noSql, sql, type Database, type Unit } from '../db/database.ts';
 import { eachAlone } from '../db/each-alone.ts';
-import type { Pass } from '../db/rows.ts';
+import type { Pass, Session } from '../db/rows.ts';
 import { faultPoint } from '../faults.ts';
 import type { PassId, SessionId, TurnId } from '../ids.ts';
 import { leases } from '../leases.ts';
+import { cutLabel } from '../text/label.ts';
 import { lockSession } from './lock.ts';
+import { setGoing } from './reopen.ts';
 import { refreshStatus } from './status.ts';
 import { queuePass } from './turns.ts';
 
 /** A pass that was begun so often and never ended takes its worker down: it is given up, and the operator is told. */
 export const MAX_PASS_ATTEMPTS = 5;
+const PAUSED_CHARACTERS = 200;
 
 /**
  * Claims the task's oldest queued pass for a worker (T4). Null when the task has one running already, or none is due. A pass
@@ -23,7 +26,7 @@ export async function claimPass(
   const pass = await database.write(async (unit) => {
     const session = await lockSession(unit, sessionId);
     if (session.archivedAt !== null) {
-      await closeQueued(unit, sessionId);
+      await closePasses(unit, sessionId);
       return null;
     }
     const running = await unit.db.pass.findFirst({
@@ -37,6 +40,16 @@ export async function claimPass(
       if (next.attempt === 0 && !(await hasUnread(unit, next.turnId))) {
         await closePass(unit, next, 'done');
         continue;
+      }
+      if (session.endedAt !== null && !(await endsByItself(unit, next))) {
+        // What an operator said before the end, and nobody has read, opens the task again (T11); what Nomos had to tell does not, and
+        // what was cut off in another turn is over.
+        if (!(await hasUnread(unit, next.turnId, OPERATOR))) {
+          await closeCalls(unit, next.id as PassId);
+          await closePass(unit, next, 'cancelled');
+          continue;
+        }
+        await setGoing(unit, session);
       }
       await unit.db.$executeRaw`
         UPDATE passes SET state = 'running', lease_owner = ${owner}, attempt = attempt + 1,
@@ -52,10 +65,29 @@ export async function claimPass(
   return pass;
 }
 
-/** A task that was put away has nothing left to do: what died before that would wait in its queue for ever. */
-async function closeQueued(unit: Unit, sessionId: SessionId): Promise<void> {
-  const queued = await unit.db.pass.findMany({ where: { sessionId, state: 'queued' } });
-  for (const pass of queued) await closePass(unit, pass, 'cancelled');
+/**
+ * Ends all passes of a task that is put away: it has nothing left to do. The worker of one that runs finds at its next write that it
+ * is not its own any more, so it leaves nothing behind that waits. The caller holds the task's lock.
+ */
+export async function closePasses(unit: Unit, sessionId: SessionId): Promise<void> {
+  const open = await unit.db.pass.findMany({
+    where: { sessionId, state: { in: ['queued', 'running'] } },
+  });
+  for (const pass of open) {
+    await closeCalls(unit, pass.id as PassId);
+    await closePass(unit, pass, 'cancelled');
+  }
+}
+
+/** Whether a pass that is taken up has only its own end before it: it ended the task, or was stopped. */
+async function endsByItself(unit: Unit, { id, attempt, stopRequestedAt }: Pass): Promise<boolean> {
+  if (attempt === 0) return false;
+  if (stopRequestedAt !== null) return true;
+  const ending = await unit.db.toolCall.findFirst({
+    where: { passId: id, name: 'complete_task', state: 'done' },
+    select: { id: true },
+  });
+  return ending !== null;
 }
 
 async function duePass(unit: Unit, sessionId: SessionId): Promise<Pass | null> {
@@ -105,6 +137,8 @@ export async function endPass(
     passId: PassId;
     state: 'done' | 'failed' | 'cancelled';
     error?: { code: string; message: string } | undefined;
+    /** It was begun as often as a pass may be: nothing goes on by itself, not even what it has not read. */
+    givenUp?: boolean;
   },
 ): Promise<boolean> {
   const found = await unit.db.pass.findUniqueOrThrow({ where: { id: args.passId } });
@@ -112,14 +146,16 @@ export async function endPass(
   await lockSession(unit, sessionId);
   const pass = await unit.db.pass.findUniqueOrThrow({ where: { id: args.passId } });
   if (pass.state !== 'running') return false;
+  if (args.givenUp === true) await closeCalls(unit, args.passId);
   await closePass(unit, pass, args.state, args.error);
   const session = await unit.db.session.update({
     where: { id: sessionId },
     data: { lastActivityAt: new Date(), lastAgentAt: new Date() },
   });
   // After a stop only an operator's own words go on; what Nomos had to tell is read with them (T5).
-  const roles = args.state === 'cancelled' ? OPERATOR : ANYONE;
-  if (session.endedAt === null && (await hasUnread(unit, pass.turnId, roles))) {
+  const roles = args.state === 'cancelled' || pass.stopRequestedAt !== null ? OPERATOR : ANYONE;
+  if (args.givenUp === true) await waitForOperator(unit, session, args.error?.message ?? '');
+  else if (session.endedAt === null && (await hasUnread(unit, pass.turnId, roles))) {
     await queuePass(unit, { sessionId, turnId: pass.turnId as TurnId, cause: 'message' });
   }
   await refreshStatus(unit, sessionId);
@@ -158,10 +194,10 @@ export async function requeueLostPasses(database: Database): Promise<SessionId[]
       const attempt = rows[0]?.attempt;
       if (attempt === undefined) return false;
       if (attempt >= MAX_PASS_ATTEMPTS) {
-        await giveBackResults(unit, id);
         await endPass(unit, {
           passId: id,
           state: 'failed',
+          givenUp: true,
           error: {
             code: 'pass_lost',
             message: `The work was begun ${attempt} times and never ended.`,
@@ -193,10 +229,28 @@ export async function requeueLostPasses(database: Database): Promise<SessionId[]
   return requeued;
 }
 
-/** Results that a call had taken and not told before its process ended: nobody makes that call again, so a note tells them (R7). */
-async function giveBackResults(unit: Unit, passId: PassId): Promise<void> {
+/** The calls of a pass that nobody takes up again: what they had taken and not told is told by a note (R7). */
+async function closeCalls(unit: Unit, passId: PassId): Promise<void> {
   await unit.db.$executeRaw`
     UPDATE executions SET continuation = 'due', continued_at = NULL, result_taken_at = NULL
     WHERE continuation = 'woken' AND result_taken_at IS NOT NULL
       AND tool_call_id IN (SELECT id FROM tool_calls WHERE pass_id = ${passId}::uuid AND state = 'running')`;
+  await unit.db.$executeRaw`
+    UPDATE tool_calls SET success = false, ended_at = clock_timestamp(),
+      state = CASE state WHEN 'running' THEN 'unknown'::tool_call_state ELSE 'failed' END
+    WHERE pass_id = ${passId}::uuid AND state IN ('requested', 'running')`;
+}
+
+async function waitForOperator(unit: Unit, session: Session, why: string): Promise<void> {
+  if (session.endedAt !== null) return;
+  await unit.db.session.update({
+    where: { id: session.id },
+    data: { pausedReason: cutLabel(why, PAUSED_CHARACTERS) },
+  });
+  unit.emit({
+    type: 'session.changed',
+    sessionId: session.id,
+    refId: session.id,
+    data: { what: 'paused' },
+  });
 }

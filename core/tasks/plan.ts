@@ -62,7 +62,7 @@ export async function proposePlan(
 
 /**
  * Sets a step's status (K2). A step cannot be closed while an earlier one of the current generation is still pending.
- * Throws `PlanError` that names the step in the way.
+ * Returns the status that it has now. Throws `PlanError` that names the step in the way.
  */
 export async function updatePlanStep(
   unit: Unit,
@@ -73,7 +73,7 @@ export async function updatePlanStep(
     note?: string | undefined;
     executionId?: ExecutionId | undefined;
   },
-): Promise<void> {
+): Promise<StepStatus> {
   await lockSession(unit, args.sessionId);
   const steps = await unit.db.planStep.findMany({
     where: { sessionId: args.sessionId },
@@ -102,10 +102,11 @@ export async function updatePlanStep(
       );
     }
   }
+  const status = args.status === 'running' ? await standing(unit, args.executionId) : args.status;
   await unit.db.planStep.update({
     where: { id: step.id },
     data: {
-      status: args.status,
+      status,
       updatedAt: new Date(),
       ...(args.note === undefined ? {} : { note: args.note }),
       ...(args.executionId === undefined ? {} : { executionId: args.executionId }),
@@ -118,6 +119,21 @@ export async function updatePlanStep(
     data: { seq: args.seq },
   });
   await refreshStatus(unit, args.sessionId);
+  return status;
+}
+
+/** How a step stands that an execution does: one that has ended already closes it at once (J8). */
+async function standing(
+  unit: Unit,
+  executionId: ExecutionId | undefined,
+): Promise<'running' | 'done' | 'failed'> {
+  if (executionId === undefined) return 'running';
+  const { status, endedAt } = await unit.db.execution.findUniqueOrThrow({
+    where: { id: executionId },
+    select: { status: true, endedAt: true },
+  });
+  if (endedAt === null) return 'running';
+  return status === 'completed' ? 'done' : 'failed';
 }
 
 /** Closes the step that an execution was linked to, whether or not the agent says so (J8). */

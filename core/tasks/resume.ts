@@ -2,6 +2,7 @@ import type { Unit } from '../db/database.ts';
 import type { SessionId, TurnId } from '../ids.ts';
 import { lockSession } from './lock.ts';
 import { addNote } from './messages.ts';
+import { listenAgain } from './reopen.ts';
 import { refreshStatus } from './status.ts';
 
 /** How soon a task can be resumed again (C9). */
@@ -23,7 +24,8 @@ export async function resumeTask(
   if (session.endedAt !== null) return 'ended';
   const rows = await unit.db.$queryRaw<Array<{ working: boolean; fresh: boolean }>>`
     SELECT
-      EXISTS (SELECT FROM passes WHERE session_id = ${args.sessionId}::uuid AND state IN ('queued', 'running')) AS working,
+      EXISTS (SELECT FROM passes WHERE session_id = ${args.sessionId}::uuid AND (state = 'running'
+        OR state = 'queued' AND (not_before IS NULL OR not_before <= clock_timestamp()))) AS working,
       EXISTS (SELECT FROM passes WHERE session_id = ${args.sessionId}::uuid AND cause = 'resume'
         AND created_at > clock_timestamp() - ${AGAIN_AFTER_MS} * interval '1 millisecond') AS fresh`;
   if (rows[0]?.working === true) return 'working';
@@ -34,6 +36,7 @@ export async function resumeTask(
     where: { id: args.sessionId },
     data: { pausedReason: null, failedResumes: 0, nudgedAt: null, lastActivityAt: new Date() },
   });
+  await listenAgain(unit, args.sessionId);
   await addNote(unit, {
     sessionId: args.sessionId,
     turnId,

@@ -1,6 +1,6 @@
 import type { Unit } from '../db/database.ts';
 import type { SessionId, TurnId } from '../ids.ts';
-import { lockSession } from './lock.ts';
+import { databaseNow, lockSession } from './lock.ts';
 
 /**
  * Asks the running pass of a task (or only of one turn) to end at its next step, and drops those that were not begun (T5). What was
@@ -21,13 +21,14 @@ export async function requestStop(
     },
     select: { id: true, state: true, attempt: true },
   });
+  const now = await databaseNow(unit);
   for (const pass of passes) {
     // One that waits to be taken up has calls whose ends are to be told: its next worker ends it.
     const queued = pass.state === 'queued' && pass.attempt === 0;
     await unit.db.pass.update({
       where: { id: pass.id },
       data: {
-        stopRequestedAt: new Date(),
+        stopRequestedAt: now,
         stopRequestedBy: args.by,
         ...(queued ? { state: 'cancelled' as const, endedAt: new Date() } : {}),
       },

@@ -13,6 +13,9 @@ export type PassCause =
   | 'nudge'
   | 'mcp';
 
+/** Passes that a person's word is the cause of. */
+const OF_A_PERSON: ReadonlySet<PassCause> = new Set(['message', 'answer', 'decision', 'resume']);
+
 /** Opens a turn: a thread in the task's room, rooted at `rootEvent` when that is known already (T3). */
 export async function openTurn(
   unit: Unit,
@@ -55,10 +58,18 @@ export async function queuePass(
   args: { sessionId: SessionId; turnId: TurnId; cause: PassCause; note?: string | undefined },
 ): Promise<PassId> {
   const queued = await unit.db.pass.findFirst({
-    where: { turnId: args.turnId, state: 'queued' },
-    select: { id: true },
+    // One that was stopped, and waits only for its end to be told, reads nothing more.
+    where: { turnId: args.turnId, state: 'queued', stopRequestedAt: null },
+    select: { id: true, notBefore: true },
   });
-  if (queued !== null) return queued.id as PassId;
+  if (queued !== null) {
+    // It may rest after a failure; a person is not kept waiting for that.
+    if (queued.notBefore !== null && OF_A_PERSON.has(args.cause)) {
+      await unit.db.pass.update({ where: { id: queued.id }, data: { notBefore: null } });
+      unit.emit({ type: 'pass.queued', sessionId: args.sessionId, refId: queued.id });
+    }
+    return queued.id as PassId;
+  }
   const id = newId<PassId>();
   await unit.db.pass.createMany({
     data: {

@@ -3,7 +3,8 @@ import { requestExecution, type ExecutionRequest } from '../executions/request.t
 import { isFinal } from '../executions/states.ts';
 import { faultPoint } from '../faults.ts';
 import type { Unit } from '../db/database.ts';
-import { asId, type ExecutionId } from '../ids.ts';
+import { NomosError } from '../errors.ts';
+import { asId, type ExecutionId, type PassId } from '../ids.ts';
 import { executionResult, toldByNote } from './execution-result.ts';
 import type { ChangeContext, ToolOutcome } from './tool.ts';
 
@@ -22,6 +23,20 @@ export async function alreadyRequested({
   return call.executionId === null ? null : asId<ExecutionId>(call.executionId);
 }
 
+/** Under the task's lock: once an operator has stopped the pass, it asks for nothing more (T5). Throws `pass_stopped`. */
+export async function refuseIfStopped(unit: Unit, passId: PassId): Promise<void> {
+  const pass = await unit.db.pass.findUniqueOrThrow({
+    where: { id: passId },
+    select: { stopRequestedAt: true },
+  });
+  if (pass.stopRequestedAt === null) return;
+  throw new NomosError(
+    'pass_stopped',
+    'operator',
+    'This call was not made: the operator stopped this pass.',
+  );
+}
+
 /** Asks for a command in the name of this call. `wanted` is made inside the transaction that stores it. */
 export async function requestOne(
   context: ChangeContext,
@@ -29,6 +44,7 @@ export async function requestOne(
 ): Promise<ExecutionId> {
   const { sessionId, turnId, passId, toolCallId } = context;
   return context.write(async (unit) => {
+    await refuseIfStopped(unit, passId);
     const { executionId } = await requestExecution(unit, {
       ...{ sessionId, turnId, passId, toolCallId },
       ...(await wanted(unit)),

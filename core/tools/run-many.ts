@@ -4,6 +4,7 @@ import { awaitBatch, batchCounts, batchTable } from '../executions/batch/results
 import type { Twin } from '../executions/judge.ts';
 import { faultPoint } from '../faults.ts';
 import { NomosError } from '../errors.ts';
+import { refuseIfStopped } from './one-execution.ts';
 import type { ChangeContext, ToolOutcome } from './tool.ts';
 
 /** What a call of `run` on several targets asks for. */
@@ -66,6 +67,7 @@ async function request(
 ): Promise<{ batchId: string; twins: Twin[] }> {
   const { sessionId, turnId, passId, toolCallId } = context;
   return context.write(async (unit) => {
+    await refuseIfStopped(unit, passId);
     const made = await requestBatch(unit, { sessionId, turnId, passId, toolCallId, ...asked });
     const [first] = made.executions;
     if (first === undefined) {

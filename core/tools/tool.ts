@@ -36,6 +36,8 @@ export interface ChangeContext extends ToolScope {
   readonly feed: EventFeed;
   /** A transaction of this pass: it holds the task's lock, and fails if the pass is no longer this worker's. */
   write<T>(work: (unit: Unit) => Promise<T>): Promise<T>;
+  /** Likewise, for taking the end of an execution that only this call will tell. */
+  take<T>(work: (unit: Unit) => Promise<T>): Promise<T>;
   /** How long the call may wait for what it started, in milliseconds. */
   readonly inlineWaitMs: number;
   /** Ends the waiting: the pass was stopped, or this process is ending. */

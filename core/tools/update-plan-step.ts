@@ -21,13 +21,13 @@ export const updatePlanStepTool = defineTool({
       execution_id === undefined
         ? undefined
         : await resolveExecution(unit.db, sessionId, execution_id);
-    await updatePlanStep(unit, {
+    const stands = await updatePlanStep(unit, {
       sessionId,
       seq: step,
       status,
       note,
       executionId: execution === undefined ? undefined : asId<ExecutionId>(execution.id),
     });
-    return { ok: true, value: { step, status } };
+    return { ok: true, value: { step, status: stands } };
   },
 });

@@ -682,6 +682,9 @@ test('L6: a pass that died after complete_task only ends', async () => {
   await dieAt('agent.tool_ended', sessionId);
   expect(await bench.pass(sessionId)).toMatchObject({ state: 'done' });
   expect(bench.model.requests).toHaveLength(1);
+  expect(
+    await bench.database.read.session.findUniqueOrThrow({ where: { id: sessionId } }),
+  ).toMatchObject({ status: 'done', summary: 'All done.' });
 });
 
 test('C13: a long answer shows while it is being written, at most once a second, and is whole at the end', async () => {

@@ -105,7 +105,8 @@ async function act(
       outcome = await write((unit) => ready.run({ ...about, unit }));
     } else {
       const inlineWaitMs = Math.min(limits().inlineWaitMs, LONGEST_WAIT_MS);
-      const context = { ...about, database, feed, write, inlineWaitMs, signal };
+      const take = <T>(work: (unit: Unit) => Promise<T>): Promise<T> => database.write(work);
+      const context = { ...about, database, feed, write, take, inlineWaitMs, signal };
       outcome = await ready.run(context);
     }
     return outcome;

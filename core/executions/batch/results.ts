@@ -3,6 +3,7 @@ import type { Execution } from '../../db/rows.ts';
 import type { EventFeed } from '../../events/subscribe.ts';
 import { quoted } from '../../text/label.ts';
 import { resultForModel, MODEL_OUTPUT_BYTES } from '../results.ts';
+import type { Take } from '../await.ts';
 import { isFinal } from '../states.ts';
 
 /** What all outputs of one table may take together. */
@@ -18,7 +19,7 @@ export interface AwaitedBatch {
 
 /** Waits inside a pass for all executions of a batch to end, at most `timeoutMs`; see `awaitExecution`. */
 export async function awaitBatch(
-  deps: { database: Database; feed: EventFeed },
+  deps: { database: Database; feed: EventFeed; take: Take },
   batchId: string,
   options: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<AwaitedBatch> {
@@ -35,12 +36,12 @@ export async function awaitBatch(
     },
     options,
   );
-  return takeBatch(database, batchId);
+  return takeBatch(deps.take, batchId);
 }
 
 /** Takes the results of a batch that has ended for this call, or leaves it to wake the agent when it ends. */
-async function takeBatch(database: Database, batchId: string): Promise<AwaitedBatch> {
-  return database.write(async (unit) => {
+async function takeBatch(take: Take, batchId: string): Promise<AwaitedBatch> {
+  return take(async (unit) => {
     await unit.db.$queryRaw`
       SELECT id FROM executions WHERE batch_id = ${batchId}::uuid ORDER BY batch_index FOR UPDATE`;
     const executions = await unit.db.execution.findMany({
