@@ -77,14 +77,24 @@ async function serve(
 ): Promise<void> {
   const homeserverUrl = options.homeserverUrl.replace(/\/+$/, '');
   let failures = 0;
+  let worked = false;
+  const follow = (state: BotState): void => {
+    worked ||= state === 'active';
+    setState(state);
+  };
   try {
     while (!signal.aborted) {
       const startedAt = performance.now();
       try {
-        await serveOnce({ ...options, homeserverUrl }, signal, setState, onWait);
+        await serveOnce({ ...options, homeserverUrl }, signal, follow, onWait);
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof ConfigurationError) throw error;
+        if (error instanceof ConfigurationError) {
+          // Where the bot has worked there is a homeserver: something else answers in its place while it is away (R10).
+          const away = worked && error.fields['option'] === 'MATRIX_HOMESERVER_URL';
+          if (!away) throw error;
+          onWait(error.message);
+        }
         failures = performance.now() - startedAt > 60_000 ? 1 : failures + 1;
         log.error({ error: errorText(error), failures }, 'the bot broke off; starting it again');
         await pause(backoffMs(failures), signal);

@@ -75,8 +75,9 @@ export async function runTerm(
   const introduce = async (): Promise<void> => crypto?.introduce();
   const introduction = repeated('introducing the bot’s device', signal, introduce);
   const arrivals = repeated('answering invitations', signal, async () => {
+    // First: what was written in a room that takes another's place is not to be taken for words in a room of no kind.
+    await followUpgrades({ ...shared, onSettled: () => dispatcher.wake() });
     await settleArrivals({ ...shared, onSettled: () => dispatcher.wake() });
-    await followUpgrades(shared);
     await leaveArchivedRooms(shared);
   });
   const synced = Promise.withResolvers<void>();

@@ -43,10 +43,11 @@ async function turnOfSaid(
   eventId: MatrixEventId,
 ): Promise<TurnId | null> {
   const row = await db.matrixOutbox.findFirst({
-    where: { eventId, lane: sessionLane(sessionId), kind: 'send' },
-    select: { content: true },
+    where: { eventId, lane: sessionLane(sessionId), kind: { in: ['send', 'upload'] } },
+    select: { kind: true, content: true },
   });
-  const sent = row === null ? undefined : rowContent.send.safeParse(row.content);
+  const shape = row?.kind === 'upload' ? rowContent.upload : rowContent.send;
+  const sent = row === null ? undefined : shape.safeParse(row.content);
   const thread = sent?.success === true ? sent.data.thread : undefined;
   if (thread === undefined) return null;
   if ('turnId' in thread) return asId<TurnId>(thread.turnId);

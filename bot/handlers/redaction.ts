@@ -1,4 +1,5 @@
 import { withdraw } from '../../core/approvals/withdraw.ts';
+import { sql } from '../../core/db/database.ts';
 import type { Approval } from '../../core/db/rows.ts';
 import {
   asId,
@@ -38,7 +39,23 @@ export async function onRedaction(context: HandlerContext): Promise<void> {
   });
   if (approvals.length > 0) return takeBack(context, approvals, event.redacts);
   const outcome = await redactMessage(unit, { eventId: event.redacts, sender: operator.userId });
+  // An edit that came too late became a message of its own; clients take it away with what it edits.
+  for (const eventId of await editsOf(context, event.redacts)) {
+    await redactMessage(unit, { eventId, sender: operator.userId });
+  }
   if (outcome === 'cancelled') await endIfNothingIsLeft(context);
+}
+
+async function editsOf(
+  { unit, event, operator }: HandlerContext,
+  eventId: MatrixEventId,
+): Promise<MatrixEventId[]> {
+  const rows = await unit.db.$queryRaw<Array<{ event_id: MatrixEventId }>>(sql`
+    SELECT i.event_id FROM messages m JOIN matrix_inbox i ON i.event_id = m.event_id
+    WHERE m.taken_in_at IS NULL AND i.room_id = ${event.room.roomId} AND i.sender = ${operator.userId}
+      AND i.event->'content'->'m.relates_to'->>'rel_type' = 'm.replace'
+      AND i.event->'content'->'m.relates_to'->>'event_id' = ${eventId}`);
+  return rows.map((row) => row.event_id);
 }
 
 /** Takes back the approvals that an operator's event had given, as far as they can be, and says where it is too late (A7). */

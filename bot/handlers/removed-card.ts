@@ -19,6 +19,13 @@ export async function onCardRemoved(
   const { unit, event } = context;
   const card = await cardAt(unit.db, event.room, eventId);
   if (card === null) return false;
+  if (card.kind === 'question') {
+    const question = await unit.db.question.findUnique({ where: { id: card.refId } });
+    if (question?.status !== 'open') return false;
+    await forgetCard(unit, card.cardKey);
+    unit.emit({ type: 'question.asked', sessionId: question.sessionId, refId: question.id });
+    return true;
+  }
   const approval = await approvalOfCard(context, card);
   if (approval?.status !== 'pending' || card.kind === 'reminder' || card.kind === 'hint')
     return false;

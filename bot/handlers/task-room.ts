@@ -1,8 +1,4 @@
-import {
-  APPROVAL_PARTS,
-  turnsThatWait,
-  type WaitingApproval,
-} from '../../core/approvals/waiting.ts';
+import { APPROVAL_PARTS, type WaitingApproval } from '../../core/approvals/waiting.ts';
 import type { Approval, MatrixCard, Session } from '../../core/db/rows.ts';
 import { asId, type MatrixEventId, type SessionId, type TurnId } from '../../core/ids.ts';
 import { receiveMessage } from '../../core/tasks/messages.ts';
@@ -12,6 +8,7 @@ import type { HandlerContext } from './context.ts';
 import { cardAt, turnAt } from './locate.ts';
 import { optionIn, answerByWords } from './question.ts';
 import { assentToWords } from './spoken-plan.ts';
+import { turnsToDecide } from './waiting.ts';
 import { ask, carriesFile, intentOf, wordsInTurn, wordsOnCard, type TurnWaits } from './words.ts';
 
 /** A message in a task's room: to a card, in a thread, or on the main timeline (T3, T15, A4). */
@@ -31,7 +28,7 @@ export async function inTaskRoom(
 
   const turnId = (await turnOfMessage(context, message, card)) ?? null;
   if (intentOf(context, text).bare && (await answersSomebodyElse(context, message))) {
-    const waiting = await turnsThatWait(unit.db, sessionId);
+    const { turns: waiting } = await turnsToDecide(context, sessionId);
     if (waiting.length > 0) {
       await ask(
         context,
@@ -185,9 +182,10 @@ async function onMainTimeline(
   session: Session,
   text: string,
 ): Promise<'dealt_with' | 'for_agent'> {
-  const waiting = await turnsThatWait(context.unit.db, asId<SessionId>(session.id));
+  const { turns: waiting, newer } = await turnsToDecide(context, asId<SessionId>(session.id));
   const intent = intentOf(context, text);
-  if (waiting.length === 0) return assentToWords(context, session, text, intent);
+  if (waiting.length === 0)
+    return newer ? 'for_agent' : assentToWords(context, session, text, intent);
   const answering = waiting.filter(({ questions }) =>
     questions.some((question) => optionIn(question, text) !== undefined),
   );
@@ -220,13 +218,13 @@ function fits(confirm: boolean, approval: WaitingApproval): boolean {
 }
 
 async function waitsOf(
-  { unit }: HandlerContext,
+  context: HandlerContext,
   session: Session,
   turnId: TurnId,
 ): Promise<TurnWaits> {
-  const waiting = await turnsThatWait(unit.db, asId<SessionId>(session.id));
-  const own = waiting.find((turn) => turn.turnId === turnId);
-  const last = await unit.db.pass.findFirst({
+  const { turns, newer } = await turnsToDecide(context, asId<SessionId>(session.id));
+  const own = turns.find((turn) => turn.turnId === turnId);
+  const last = await context.unit.db.pass.findFirst({
     where: { turnId, startedAt: { not: null } },
     orderBy: { seq: 'desc' },
     select: { id: true },
@@ -236,6 +234,7 @@ async function waitsOf(
     turnId,
     approvals: own?.approvals ?? [],
     questions: own?.questions ?? [],
+    newer,
     lastPassId: last?.id ?? null,
   };
 }

@@ -16,6 +16,8 @@ export interface TurnWaits {
   readonly turnId: TurnId;
   readonly approvals: readonly WaitingApproval[];
   readonly questions: readonly Question[];
+  /** Something waits in the task that came only after the words at hand. */
+  readonly newer: boolean;
   /** The pass that came last in the turn: words approve what it left waiting, and nothing older (A4). */
   readonly lastPassId: string | null;
 }
@@ -49,6 +51,7 @@ export async function wordsInTurn(
   const intent = intentOf(context, text);
   const { approvals, questions } = waits;
   if (approvals.length === 0) {
+    if (questions.length === 0 && waits.newer) return 'for_agent';
     return questions.length === 0
       ? assentToWords(context, waits.session, text, intent, waits.turnId)
       : answerByWords(context, waits.session, questions, text, intent);

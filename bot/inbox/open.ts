@@ -153,6 +153,10 @@ export async function retryUnread(
       AND NOT EXISTS (SELECT FROM matrix_inbox AS r WHERE r.room_id = i.room_id AND r.sender = i.sender
         AND r.type = 'm.room.redaction'
         AND coalesce(r.event->>'redacts', r.event->'content'->>'redacts') = i.event_id)
+      -- Whoever edited it was told to write it anew.
+      AND NOT EXISTS (SELECT FROM matrix_inbox AS e WHERE e.room_id = i.room_id AND e.sender = i.sender AND e.state = 'done'
+        AND e.event->'content'->'m.relates_to'->>'rel_type' = 'm.replace'
+        AND e.event->'content'->'m.relates_to'->>'event_id' = i.event_id)
     ORDER BY position LIMIT ${MOST_UNREAD}`;
   let any = false;
   for (const { event_id: eventId } of rows) {

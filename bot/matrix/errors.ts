@@ -99,6 +99,11 @@ export function isServerError(error: unknown): boolean {
   return status === 500;
 }
 
+/** Whether something else than a homeserver answered, such as a proxy that does not find it. 413 is a proxy's own limit, and final. */
+export function isNoMatrixAnswer(error: unknown): boolean {
+  return error instanceof HomeserverError && error.status !== 413;
+}
+
 /** What to tell whoever set the bot up when the homeserver refuses its access token. */
 export function tokenRefused(
   homeserverUrl: string,

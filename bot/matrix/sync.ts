@@ -203,18 +203,12 @@ async function knownBefore(
   events: readonly TimelineEvent[],
   lastEvent: string | undefined,
 ): Promise<(event: TimelineEvent) => boolean> {
-  const ids = events.map((event) => event.event_id);
-  const [inbox, outbox] = await Promise.all([
-    database.read.matrixInbox.findMany({
-      where: { eventId: { in: ids } },
-      select: { eventId: true },
-    }),
-    database.read.matrixOutbox.findMany({
-      where: { eventId: { in: ids } },
-      select: { eventId: true },
-    }),
-  ]);
-  const known = new Set([...inbox, ...outbox].map((row) => row.eventId));
+  // What the bot said itself ends no gap: it speaks also while no sync comes through, and what people said before that is still missing.
+  const inbox = await database.read.matrixInbox.findMany({
+    where: { eventId: { in: events.map((event) => event.event_id) } },
+    select: { eventId: true },
+  });
+  const known = new Set(inbox.map((row) => row.eventId));
   return (event) => event.event_id === lastEvent || known.has(event.event_id);
 }
 

@@ -117,6 +117,13 @@ export async function failRow(database: Database, row: MatrixOutbox, error: stri
       data: { state: 'failed', error },
     });
     if (failed.count === 0) return;
+    // The room shows an older form of the card: the next drawing edits it, though nothing has changed since.
+    if (row.kind === 'edit' && row.cardKey !== null) {
+      await unit.db.matrixCard.updateMany({
+        where: { cardKey: row.cardKey },
+        data: { contentHash: '' },
+      });
+    }
     unit.audit({
       actor: 'system',
       action: 'outbox.failed',

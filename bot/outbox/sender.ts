@@ -1,6 +1,6 @@
 import { errorText } from '../../core/errors.ts';
 import { log } from '../../core/log.ts';
-import { type Failure, isServerError, sortFailure } from '../matrix/errors.ts';
+import { type Failure, isNoMatrixAnswer, isServerError, sortFailure } from '../matrix/errors.ts';
 import { backoffMs, pause } from '../matrix/retry.ts';
 import { type DeliverOptions, deliver } from './deliver.ts';
 import {
@@ -165,7 +165,9 @@ export class Sender {
       await tellRoomTrouble(database, row, failure.text);
       return;
     }
-    if (failure.kind === 'permanent' || this.#isPoison(claimed, error)) {
+    // What stands in front of the homeserver may say anything while that is away: none of it is a word on this row.
+    const refused = failure.kind === 'permanent' && !isNoMatrixAnswer(error);
+    if (refused || this.#isPoison(claimed, error)) {
       await this.#giveUp(claimed, failure.text);
       if (failure.kind === 'permanent' && failure.errcode === 'M_FORBIDDEN') {
         await tellRefused(database, row, failure.text);
@@ -181,10 +183,12 @@ export class Sender {
 
   async #limited(claimed: ClaimedRow, retryAfterMs: number): Promise<void> {
     const { row } = claimed;
+    const invites = row.kind === 'state' && row.eventType === 'm.room.member';
     // Invitations and uploads have limits of their own, much longer than that on messages, which the making of a room
     // counts against too: they hold up their lane, not the whole account.
     const own =
-      (row.kind === 'room' || row.kind === 'upload') && retryAfterMs > LONGEST_MESSAGE_LIMIT_MS;
+      (row.kind === 'room' || row.kind === 'upload' || invites) &&
+      retryAfterMs > LONGEST_MESSAGE_LIMIT_MS;
     log.warn({ retryAfterMs, lane: row.lane, kind: row.kind }, 'the homeserver limits the bot');
     if (!own) {
       // Before anything is waited for: no other lane may begin meanwhile.
@@ -213,7 +217,7 @@ export class Sender {
   #isPoison({ row }: ClaimedRow, error: unknown): boolean {
     return (
       row.attempts >= MAX_SERVER_ERRORS &&
-      isServerError(error) &&
+      (isServerError(error) || isNoMatrixAnswer(error)) &&
       performance.now() - this.#lastSuccess < CAUTIOUS_MS
     );
   }

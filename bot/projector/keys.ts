@@ -1,3 +1,6 @@
+/** The key of `matrix_state` that holds how far the log was drawn. */
+export const PROJECTOR_STATE = 'projector';
+
 /** The fixed keys of cards in `matrix_cards`. */
 export const cardKey = {
   task: (sessionId: string) => `task:${sessionId}`,

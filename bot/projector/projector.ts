@@ -10,12 +10,12 @@ import type { Ephemeral } from '../inbox/types.ts';
 import { writeState } from '../matrix/state.ts';
 import type { DrawContext } from './context.ts';
 import { draw } from './draw.ts';
+import { PROJECTOR_STATE } from './keys.ts';
 import { tickingThings } from './ticking.ts';
 import { touchedByAll, type Touched } from './touched.ts';
 import { TypingLights } from './typing.ts';
 import { welcome } from './welcome.ts';
 
-const STATE_KEY = 'projector';
 const PAGE = 200;
 /** How often running things are drawn again for their elapsed time, while something runs. */
 export const TICK_MS = 10_000;
@@ -214,7 +214,7 @@ export class Projector {
 
   async #cursor(): Promise<bigint> {
     const row = await this.#options.database.read.matrixState.findUnique({
-      where: { key: STATE_KEY },
+      where: { key: PROJECTOR_STATE },
     });
     return row === null ? 0n : BigInt(cursorShape.parse(row.value).cursor);
   }
@@ -242,13 +242,13 @@ export class Projector {
 async function lockCursor(unit: Unit): Promise<bigint> {
   const begin = JSON.stringify({ version: 1, cursor: '0' });
   const [row] = await unit.db.$queryRaw<Array<{ value: unknown }>>`
-    INSERT INTO matrix_state (key, value) VALUES (${STATE_KEY}, ${begin}::jsonb)
+    INSERT INTO matrix_state (key, value) VALUES (${PROJECTOR_STATE}, ${begin}::jsonb)
     ON CONFLICT (key) DO UPDATE SET updated_at = now() RETURNING value`;
   return BigInt(cursorShape.parse(row?.value).cursor);
 }
 
 async function moveCursor(unit: Unit, cursor: bigint): Promise<void> {
-  await writeState(unit, STATE_KEY, { version: 1, cursor: String(cursor) });
+  await writeState(unit, PROJECTOR_STATE, { version: 1, cursor: String(cursor) });
 }
 
 async function rest(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
-import type { Reader, Unit } from '../../core/db/database.ts';
+import { sql, type Reader, type Unit } from '../../core/db/database.ts';
 import type { ApprovalId } from '../../core/ids.ts';
 import { forgetGivenUp } from '../outbox/forget-card.ts';
-import { cardKey } from './keys.ts';
+import { cardKey, PROJECTOR_STATE } from './keys.ts';
 
 /**
  * Whether all that an approval covers stands in the room (A16): its card, and the file that goes with it where the card cannot
@@ -9,7 +9,7 @@ import { cardKey } from './keys.ts';
  */
 export async function isShown(db: Reader, approvalId: ApprovalId): Promise<boolean> {
   const keys = await keysOf(db, approvalId);
-  if (keys.length === 0) return false;
+  if (keys.length === 0 || !(await isDrawn(db, approvalId))) return false;
   const cards = await db.matrixCard.findMany({
     where: { cardKey: { in: keys.flatMap(withFiles) } },
     select: { cardKey: true, eventId: true },
@@ -19,6 +19,17 @@ export async function isShown(db: Reader, approvalId: ApprovalId): Promise<boole
     delivered.length === cards.length &&
     keys.every((key) => delivered.some((card) => card.cardKey === key))
   );
+}
+
+/**
+ * Whether the cards have been drawn since it was asked for. What is asked for anew stands in the room already, as the card of what
+ * was decided before, until it is retired.
+ */
+async function isDrawn(db: Reader, approvalId: ApprovalId): Promise<boolean> {
+  const newer = await db.$queryRaw<unknown[]>(sql`
+    SELECT 1 FROM events WHERE type = 'approval.requested' AND ref_id = ${approvalId}
+      AND id > coalesce((SELECT (value->>'cursor')::bigint FROM matrix_state WHERE key = ${PROJECTOR_STATE}), 0) LIMIT 1`);
+  return newer.length === 0;
 }
 
 /**

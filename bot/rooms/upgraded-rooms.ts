@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { type Database, type Unit } from '../../core/db/database.ts';
+import { errorText } from '../../core/errors.ts';
 import { type RoomId, type SessionId, type UserId, asId } from '../../core/ids.ts';
 import { log } from '../../core/log.ts';
 import type { NomosClient } from '../matrix/client.ts';
+import { sortFailure } from '../matrix/errors.ts';
 import { persist } from '../matrix/retry.ts';
 import { setState } from '../outbox/enqueue.ts';
 import { roomLane, sessionLane } from '../outbox/rows.ts';
@@ -23,6 +25,8 @@ export async function followUpgrades(options: {
   botUserId: UserId;
   isOperator(userId: string): boolean;
   signal: AbortSignal;
+  /** A room's kind is known now: its events can be worked on. */
+  onSettled?(roomId: RoomId): void;
 }): Promise<void> {
   const { database, client, signal, botUserId } = options;
   const rows = await database.read.$queryRaw<Array<{ old_id: string; new_id: string }>>`
@@ -30,14 +34,21 @@ export async function followUpgrades(options: {
     FROM matrix_rooms o JOIN matrix_rooms n ON n.room_id = o.replaced_by
     WHERE o.kind IN ('lobby', 'task') AND n.membership = 'join' AND n.kind IN ('new', 'direct', 'other')`;
   for (const { old_id: oldId, new_id: newId } of rows) {
-    const members = membersShape.parse(
-      await persist('reading who is in an upgraded room', signal, () =>
+    let answer: unknown;
+    try {
+      answer = await persist('reading who is in an upgraded room', signal, () =>
         client.doRequest(
           'GET',
           `/_matrix/client/v3/rooms/${encodeURIComponent(newId)}/joined_members`,
         ),
-      ),
-    );
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      if (sortFailure(error).kind !== 'permanent') throw error;
+      log.warn({ oldId, newId, error: errorText(error) }, 'an upgraded room cannot be looked at');
+      continue;
+    }
+    const members = membersShape.parse(answer);
     const stranger = Object.keys(members.joined).find(
       (userId) => userId !== botUserId && !options.isOperator(userId),
     );
@@ -49,6 +60,7 @@ export async function followUpgrades(options: {
       move(unit, asId<RoomId>(oldId), asId<RoomId>(newId), botUserId),
     );
     log.info({ oldId, newId }, 'followed an upgraded room');
+    options.onSettled?.(asId<RoomId>(newId));
   }
 }
 
@@ -149,7 +161,14 @@ async function showAnew(unit: Unit, sessionId: SessionId, roomId: RoomId): Promi
   const lane = sessionLane(sessionId);
   await unit.db.session.update({ where: { id: sessionId }, data: { roomId } });
   await unit.db.matrixOutbox.updateMany({
-    where: { lane, state: 'pending', kind: { in: ['edit', 'react', 'redact', 'state'] } },
+    where: {
+      lane,
+      OR: [
+        { state: 'pending', kind: { in: ['edit', 'react', 'redact', 'state'] } },
+        // What is shown anew gets its reactions anew as well.
+        { state: 'sent', kind: 'react', cardKey: { not: null } },
+      ],
+    },
     data: { state: 'superseded' },
   });
   await unit.db.matrixCard.updateMany({
@@ -168,4 +187,9 @@ async function showAnew(unit: Unit, sessionId: SessionId, roomId: RoomId): Promi
     select: { id: true },
   });
   for (const { id } of waiting) unit.emit({ type: 'approval.requested', sessionId, refId: id });
+  const questions = await unit.db.question.findMany({
+    where: { sessionId, status: 'open' },
+    select: { id: true },
+  });
+  for (const { id } of questions) unit.emit({ type: 'question.asked', sessionId, refId: id });
 }
