@@ -42,6 +42,13 @@ export const cancelCommand: Command = {
       executionId: asId<ExecutionId>(one.id),
       by: operator.userId,
     });
+    // It ended between the look and the word.
+    if (result === 'already_ended') {
+      throw new CommandError(
+        `The command “${shortId.slice(0, 20)}” has ended already.`,
+        'Its card shows how.',
+      );
+    }
     const what = `${label(one.purpose)} on ${label(one.targetSlug, 40)}`;
     return answerTo(
       result === 'requested'

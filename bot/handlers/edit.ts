@@ -1,4 +1,7 @@
+import { APPROVAL_PARTS, wordsOfCard, type WaitingApproval } from '../../core/approvals/waiting.ts';
+import { whichFit } from '../../core/approvals/words/card-match.ts';
 import { cleanBody } from '../../core/approvals/words/clean.ts';
+import type { Intent } from '../../core/approvals/words/intent.ts';
 import { asId, type MatrixEventId, type SessionId, type TurnId } from '../../core/ids.ts';
 import { editMessage, receiveMessage } from '../../core/tasks/messages.ts';
 import { answerTo } from '../cards/replies.ts';
@@ -43,20 +46,38 @@ async function ofDecision(
 ): Promise<boolean> {
   const approvals = await context.unit.db.approval.findMany({
     where: { OR: [{ decidedEvent: eventId }, { votes: { some: { eventId } } }] },
+    include: APPROVAL_PARTS,
     orderBy: { createdAt: 'asc' },
   });
   const [first] = approvals;
   if (first === undefined) return false;
   const intent = intentOf(context, text);
   const denied = approvals.every(({ status }) => status === 'denied');
-  if (intent.bare && (denied ? intent.denial : intent.assent)) return true;
+  if (denied && intent.bare && intent.denial) return true;
   // "no" that becomes "yes" would approve by an edit.
   if (denied && intent.assent) return false;
-  if (!denied) await takeBack(context, approvals, eventId);
+  if (!denied) {
+    const lost = noLongerMeant(intent, approvals);
+    if (lost.length === 0) return true;
+    await takeBack(context, lost, eventId);
+  }
   if (first.sessionId !== null && first.turnId !== null) {
     await readAsWell(context, first.sessionId, first.turnId, text);
   }
   return true;
+}
+
+/** What new words do not say yes to any more: all, unless they are a yes; else what they do not name, or do not confirm. */
+function noLongerMeant(intent: Intent, approvals: readonly WaitingApproval[]): WaitingApproval[] {
+  if (!intent.bare || !intent.assent) return [...approvals];
+  const named = approvals.filter(({ decidedMeans }) => decidedMeans !== 'plan');
+  const fits = whichFit(intent.reference, named.map(wordsOfCard));
+  const meant = new Set(
+    named.filter((one, index) => fits.includes(index) && (intent.confirm || !one.needsTyped)),
+  );
+  // What was approved along with a plan stands and falls with it.
+  const plan = [...meant].some(({ kind }) => kind === 'plan');
+  return approvals.filter((one) => (one.decidedMeans === 'plan' ? !plan : !meant.has(one)));
 }
 
 /** Whether the message had answered a question: its new words are read as well. */

@@ -74,9 +74,17 @@ async function lastWords(unit: Unit, { passId }: PassScope): Promise<string> {
  */
 export async function endStopped(unit: Unit, scope: PassScope, spent: Spent): Promise<void> {
   await addSpent(unit, scope, spent);
+  const { stopRequestedAt } = await unit.db.pass.findUniqueOrThrow({
+    where: { id: scope.passId },
+    select: { stopRequestedAt: true },
+  });
   await unit.db.execution.updateMany({
     where: {
       passId: scope.passId,
+      // What an operator said yes to since the stop is wanted: this pass may end late, when its worker died.
+      ...(stopRequestedAt === null
+        ? {}
+        : { NOT: { approval: { status: 'approved', decidedAt: { gt: stopRequestedAt } } } }),
       continuation: { in: ['awaited', 'due'] },
       status: { in: ['approved', 'queued', 'running'] },
     },

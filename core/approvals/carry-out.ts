@@ -4,7 +4,7 @@ import { tellRest } from '../executions/finish.ts';
 import { transition } from '../executions/states.ts';
 import type { ApprovalId, EntityId, PassId, SessionId, TurnId } from '../ids.ts';
 import { openGrant } from '../policy/grants.ts';
-import { isPaused } from '../policy/pause.ts';
+import { isPaused, isPausedForGrant } from '../policy/pause.ts';
 import { addNote } from '../tasks/messages.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import type { Decision } from './decide.ts';
@@ -112,7 +112,7 @@ async function openGrants(
   executions: readonly Execution[],
   by: string,
 ): Promise<boolean> {
-  if (approval.sessionId === null || (await isPaused(unit.db))) return false;
+  if (approval.sessionId === null || (await isPausedForGrant(unit))) return false;
   const grant = {
     sessionId: approval.sessionId as SessionId,
     approvalId: approval.id as ApprovalId,

@@ -1,5 +1,7 @@
 import type { Unit } from '../db/database.ts';
 import type { Approval, Execution } from '../db/rows.ts';
+import { scriptWasChanged } from '../executions/judge.ts';
+import { readScripts } from '../executions/scripts.ts';
 import { blastShape } from '../graph/blast-radius.ts';
 import { resolveTarget, TargetError } from '../graph/targets.ts';
 import type { ApprovalId } from '../ids.ts';
@@ -59,7 +61,9 @@ async function wouldRunByGrant(unit: Unit, execution: Execution): Promise<boolea
       tags,
       blast: blastShape.parse(execution.blast),
     });
-    return !verdict.alwaysAsk && verdict.risk !== 'destructive';
+    if (verdict.alwaysAsk || verdict.risk === 'destructive') return false;
+    const scripts = readScripts(execution.scripts)?.files ?? [];
+    return !(await scriptWasChanged(unit, { ...execution, scripts }));
   } catch (error) {
     // No command is sent there any more; the claim would say so, but nobody should be asked to believe that it runs.
     if (error instanceof TargetError) return false;

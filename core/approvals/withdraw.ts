@@ -5,6 +5,7 @@ import { transition } from '../executions/states.ts';
 import type { ApprovalId, SessionId, TurnId } from '../ids.ts';
 import type { Operator } from '../operators.ts';
 import { closeGrants } from '../policy/grants.ts';
+import { isPaused } from '../policy/pause.ts';
 import { addNote } from '../tasks/messages.ts';
 import { refreshStatus } from '../tasks/status.ts';
 import { lockApproval } from './lock.ts';
@@ -53,7 +54,10 @@ export async function withdraw(
   // What was asked for again before it started waits for a new approval: of this one only the grant is left.
   const only =
     plan || (await unit.db.execution.count({ where: { approvalId: approval.id } })) === 0;
-  if (executions.length === 0 && !(only && (await grantIsOpen(unit, args.approvalId)))) {
+  // A plan that was approved while the kill switch is on has no grant; the agent was told to act on it all the same.
+  const stands = async (): Promise<boolean> =>
+    (await grantIsOpen(unit, args.approvalId)) || (plan && (await isPaused(unit.db)));
+  if (executions.length === 0 && !(only && (await stands()))) {
     const started = await unit.db.execution.count({
       where: { approvalId: approval.id, startedAt: { not: null } },
     });

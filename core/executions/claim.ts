@@ -4,11 +4,11 @@ import { requestApproval } from '../approvals/request.ts';
 import { faultPoint } from '../faults.ts';
 import { resolveTarget, targetShape, TargetError, type ResolvedTarget } from '../graph/targets.ts';
 import { blastShape } from '../graph/blast-radius.ts';
-import type { ExecutionId, SessionId, TurnId } from '../ids.ts';
+import type { EntityId, ExecutionId, SessionId, TurnId } from '../ids.ts';
 import { leases } from '../leases.ts';
 import { roleCovers, type Role } from '../operators.ts';
 import { assess } from '../policy/assess.ts';
-import { grantStands } from '../policy/grants.ts';
+import { coveringGrant, grantStands } from '../policy/grants.ts';
 import { isPaused } from '../policy/pause.ts';
 import { stricter, type Risk } from '../policy/risk.ts';
 import type { RuleVerdict } from '../policy/rules.ts';
@@ -19,8 +19,12 @@ import { refreshStatus } from '../tasks/status.ts';
 import { turnInBatch } from './batch/gate.ts';
 import { tellRest, wakeForEnd } from './finish.ts';
 import { commandHash, subjectHash } from './hash.ts';
+import { findTwin } from './judge.ts';
 import { coveredHash } from './preview.ts';
-import { lockExecution, transition } from './states.ts';
+import { lockExecution, transition, type ExecutionChange } from './states.ts';
+
+/** Which grant lets something run, and the moment at which it did. */
+type ByGrant = Pick<ExecutionChange, 'grantId'> & { startedAt: Date };
 
 /** A worker has the row, or why not: somebody else has it, it waits for a person again, or it may not run any more. */
 export type ClaimResult =
@@ -63,7 +67,7 @@ export async function claimExecution(
       'running',
       { actor: 'system', data: { worker: owner, hash: execution.commandHash } },
       // By a grant it starts when that was looked at: what comes after may be after its end (R14).
-      { leaseOwner: owner, ...(allowed === true ? {} : { startedAt: allowed }) },
+      { leaseOwner: owner, ...(allowed === true ? {} : allowed) },
     );
     if (execution.sessionId !== null) await refreshStatus(unit, execution.sessionId as SessionId);
     await faultPoint('execution.before_claim_commit');
@@ -135,12 +139,12 @@ async function judgeAgain(unit: Unit, execution: Execution): Promise<RuleVerdict
     : `the rules changed: this is ${verdict.risk} now`;
 }
 
-/** Whether what let it run still does; the moment of a grant, see `grantStands`. */
+/** Whether what let it run still does; of a grant which, and the moment, see `grantStands`. */
 async function stillAllowed(
   unit: Unit,
   execution: Execution,
   verdict: RuleVerdict,
-): Promise<boolean | Date> {
+): Promise<boolean | ByGrant> {
   if (execution.allowedBy === 'approval') {
     if (execution.approvalId === null) return false;
     const approval = await unit.db.approval.findUnique({
@@ -160,9 +164,18 @@ async function stillAllowed(
   }
   if (await isPaused(unit.db)) return false;
   if (execution.allowedBy === 'class') return execution.risk === 'read_only';
-  const { grantId, sessionId, entityId, risk } = execution;
-  if (verdict.alwaysAsk || grantId === null) return false;
-  return (await grantStands(unit, { grantId, sessionId, entityId, risk })) ?? false;
+  return verdict.alwaysAsk ? false : ((await standingGrant(unit, execution)) ?? false);
+}
+
+/** The grant that lets it run now: its own, or one that the task has since, such as the one that was opened again for it (J3). */
+async function standingGrant(unit: Unit, execution: Execution): Promise<ByGrant | undefined> {
+  const { sessionId, risk } = execution;
+  const entityId = execution.entityId as EntityId;
+  if (sessionId === null) return undefined;
+  const grant = await coveringGrant(unit, { sessionId: sessionId as SessionId, entityId, risk });
+  if (grant === null) return undefined;
+  const startedAt = await grantStands(unit, { grantId: grant.id, sessionId, entityId, risk });
+  return startedAt === undefined ? undefined : { grantId: grant.id, startedAt };
 }
 
 async function askAgain(
@@ -170,6 +183,12 @@ async function askAgain(
   execution: Execution,
   verdict: RuleVerdict,
 ): Promise<ClaimResult> {
+  // Nobody is asked twice for the same (A13).
+  const twin = await findTwin(unit, execution.sessionId as SessionId | null, execution.commandHash);
+  if (twin !== null) {
+    const why = `what allowed it ended, and the same command waits for the operator already as ${twin.shortId}`;
+    return revoke(unit, execution, why);
+  }
   const all = await notStarted(unit, execution);
   const { approvalId } = await requestApproval(unit, {
     sessionId: execution.sessionId,
@@ -197,13 +216,26 @@ async function askAgain(
   return { kind: 'asked_again' };
 }
 
-/** What is asked for together: of a batch all that did not start yet, so that one card still decides them (X13). */
+/**
+ * What is asked for together: of a batch all that did not start yet, so that one card still decides them (X13); without those that
+ * wait already under another name, which are revoked at their own turn.
+ */
 async function notStarted(unit: Unit, execution: Execution): Promise<Execution[]> {
-  if (execution.batchId === null) return [execution];
-  return unit.db.execution.findMany({
-    where: { batchId: execution.batchId, status: 'queued' },
+  const { batchId, sessionId } = execution;
+  if (batchId === null) return [execution];
+  const queued = await unit.db.execution.findMany({
+    where: { batchId, status: 'queued' },
     orderBy: { batchIndex: 'asc' },
   });
+  const waiting = await unit.db.execution.findMany({
+    where: {
+      ...{ sessionId, status: 'pending_approval' },
+      commandHash: { in: queued.map(({ commandHash }) => commandHash) },
+    },
+    select: { commandHash: true },
+  });
+  const twins = new Set(waiting.map(({ commandHash }) => commandHash));
+  return queued.filter(({ commandHash }) => !twins.has(commandHash));
 }
 
 /** Ends an execution of a batch that is not to run after all. The batch is told as a whole. */

@@ -189,7 +189,7 @@ async function wakeForBatch(
 
 function outcome(end: RunEnd, mask: Mask): { status: ExecutionStatus; change: ExecutionChange } {
   if (end.kind === 'not_started') {
-    return { status: 'failed', change: sshFailure(end.error) };
+    return { status: 'failed', change: sshFailure(end.error, mask) };
   }
   const output = outputChange(end.stdout, end.stderr, mask);
   switch (end.kind) {
@@ -199,7 +199,7 @@ function outcome(end: RunEnd, mask: Mask): { status: ExecutionStatus; change: Ex
         change: { ...output, exitCode: end.exitCode, signal: end.signal ?? null },
       };
     case 'signalled':
-      return { status: 'failed', change: { ...output, signal: end.signal } };
+      return { status: 'failed', change: { ...output, signal: safeText(end.signal) } };
     case 'timed_out':
       return {
         status: 'failed',
@@ -224,7 +224,7 @@ function outcome(end: RunEnd, mask: Mask): { status: ExecutionStatus; change: Ex
       // Only a read ends like this: a change is attached to again until its end is known.
       return {
         status: 'failed',
-        change: { ...output, ...sshFailure(end.error) },
+        change: { ...output, ...sshFailure(end.error, mask) },
       };
     case 'unknown':
       return {
@@ -232,16 +232,21 @@ function outcome(end: RunEnd, mask: Mask): { status: ExecutionStatus; change: Ex
         change: {
           ...output,
           errorCode: 'outcome_unknown',
-          error: `Outcome unknown: check before repeating. ${end.reason}`,
+          error: storedWords(`Outcome unknown: check before repeating. ${end.reason}`, mask),
         },
       };
   }
 }
 
 /** What went wrong on the way to the target, and what to do about it. */
-function sshFailure(error: SshError): ExecutionChange {
+function sshFailure(error: SshError, mask: Mask): ExecutionChange {
   const words = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
-  return { errorCode: error.code, error: words };
+  return { errorCode: error.code, error: storedWords(words, mask) };
+}
+
+/** Words that may hold what the target said, any bytes at all, as they can be kept and shown (X4, X9). */
+function storedWords(words: string, mask: Mask): string {
+  return mask(safeText(words));
 }
 
 function outputChange(stdout: Captured, stderr: Captured, mask: Mask): ExecutionChange {

@@ -95,7 +95,8 @@ function commandFault(command: string): string | undefined {
   return undefined;
 }
 
-async function findTwin(
+/** What waits in a task as this very command on this very target. Null without a task. */
+export async function findTwin(
   unit: Unit,
   sessionId: SessionId | null,
   hash: string,
@@ -156,12 +157,16 @@ async function checkBreaker(
  * Whether a script that the command runs was found changed on this target before a start in this task. Whoever changed it waited
  * for a yes, so what it holds now is for a person to see, whatever grant there is.
  */
-async function scriptWasChanged(
+export async function scriptWasChanged(
   unit: Unit,
-  { sessionId, scripts = [] }: ExecutionRequest,
-  entityId: EntityId,
+  run: {
+    sessionId: string | null;
+    entityId: string;
+    scripts: ReadonlyArray<{ path: string | null; shown: string }>;
+  },
 ): Promise<boolean> {
-  const paths = scripts.map(({ path, shown }) => path ?? shown);
+  const { sessionId, entityId } = run;
+  const paths = run.scripts.map(({ path, shown }) => path ?? shown);
   if (sessionId === null || paths.length === 0) return false;
   const rows = await unit.db.execution.findMany({
     where: { sessionId, entityId, errorCode: 'ssh_script_changed' },
@@ -181,7 +186,8 @@ async function findPermission(
 ): Promise<{ by: 'class' | 'grant'; grant?: Grant } | null> {
   if (verdict.risk === 'read_only') return { by: 'class' };
   if (request.sessionId === null || verdict.alwaysAsk) return null;
-  if (await scriptWasChanged(unit, request, entityId)) return null;
+  const { sessionId, scripts = [] } = request;
+  if (await scriptWasChanged(unit, { sessionId, entityId, scripts })) return null;
   const grant = await coveringGrant(unit, {
     sessionId: request.sessionId,
     entityId,

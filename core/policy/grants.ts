@@ -2,6 +2,7 @@ import type { Unit } from '../db/database.ts';
 import type { Grant } from '../db/rows.ts';
 import { newId, type ApprovalId, type EntityId, type GrantId, type SessionId } from '../ids.ts';
 import { limits } from '../limits.ts';
+import { lockSession } from '../tasks/lock.ts';
 import { forgetEnded } from './ended-grants.ts';
 import type { Risk } from './risk.ts';
 
@@ -100,6 +101,8 @@ export async function closeGrants(
     by: string;
   },
 ): Promise<number> {
+  // One that is opened for the task in this moment is closed as well (R14).
+  if (args.sessionId !== undefined) await lockSession(unit, args.sessionId);
   const open = await unit.db.grant.findMany({
     where: {
       closedAt: null,

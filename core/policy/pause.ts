@@ -11,6 +11,15 @@ export async function isPaused(db: Reader): Promise<boolean> {
   return row === null ? false : shape.parse(row.value).paused;
 }
 
+/**
+ * The same for who opens a grant by it: the switch cannot be thrown before the grant is on record, and then closes it (R14). The
+ * caller holds no lock that the one who throws it could wait for.
+ */
+export async function isPausedForGrant(unit: Unit): Promise<boolean> {
+  await unit.db.$executeRaw`SELECT pg_advisory_xact_lock_shared(hashtext('nomos_paused'))`;
+  return isPaused(unit.db);
+}
+
 /** Throws or resets the kill switch. Throwing it closes all grants. Returns whether anything changed. */
 export async function setPaused(unit: Unit, paused: boolean, by: string): Promise<boolean> {
   await unit.db.$executeRaw`SELECT pg_advisory_xact_lock(hashtext('nomos_paused'))`;

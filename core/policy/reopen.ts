@@ -3,7 +3,7 @@ import type { Execution, Grant, Session } from '../db/rows.ts';
 import { newId, type GrantId } from '../ids.ts';
 import { limits } from '../limits.ts';
 import { ENDED } from './ended-grants.ts';
-import { isPaused } from './pause.ts';
+import { isPausedForGrant } from './pause.ts';
 
 /** How the task's permission stands at the end of a command. */
 export type AfterGrant = 'unchanged' | 'reopened' | 'ran_out';
@@ -22,7 +22,7 @@ export async function reopenAfter(
   const grant = await ranOutMeanwhile(unit, execution);
   if (grant === null) return 'unchanged';
   const goesOn = session.goal !== null && session.status === 'executing';
-  if (!goesOn || (await isPaused(unit.db))) return 'ran_out';
+  if (!goesOn || (await isPausedForGrant(unit))) return 'ran_out';
   const id = newId<GrantId>();
   const ttlMs = limits().grantTtlMs;
   await unit.db.$executeRaw`

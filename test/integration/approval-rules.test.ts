@@ -364,7 +364,7 @@ async function withdrawPlan(
   const expected =
     given.by !== one.decidedBy
       ? 'not_yours'
-      : one.status === 'approved' && open
+      : one.status === 'approved' && (open || model.paused)
         ? 'withdrawn'
         : 'too_late';
   expect(result.kind).toBe(expected);
@@ -560,6 +560,17 @@ test.each<[string, Step[]]>([
   ],
 ])('R14, A9, A10, P7: a grant does not cover %s', async (_what, steps) => {
   await play(steps);
+});
+
+test('A9, J3: what waited in the queue while its grant ended runs by the one that the task has since', async () => {
+  const since = [ask('change', 'host:b'), approve(2), { do: 'work', which: 1 }] as const;
+  await play([
+    ask('change'),
+    approve(0),
+    ask('change'),
+    { do: 'time passes for grants' },
+    ...since,
+  ]);
 });
 
 test('R1, R3, R14, A1, A3, A7, A9, A10, A11, A15, P7: whatever is asked, planned, tapped, typed, said by a second operator, withdrawn, expired, paused and started again, only what is allowed starts, and each decision counts once', async () => {

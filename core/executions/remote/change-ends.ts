@@ -31,8 +31,11 @@ export function withoutEnd(
 ): RunEnd {
   const { target } = request;
   const output = record.output(said.shell);
-  if (forced?.end.kind === 'never_started')
-    return { kind: 'cancelled', groupGone: true, started: false, ...output };
+  if (forced?.end.kind === 'never_started') {
+    return forced.why === 'cancel'
+      ? { kind: 'cancelled', groupGone: true, started: false, ...output }
+      : { kind: 'not_started', error: neverStarted(target) };
+  }
   const error =
     said.error ?? (said.begun || said.exit === undefined ? lost(target) : unfit(target, said));
   // Only a start that never reached the wrapper is known to have done nothing; an attachment says nothing about the start.
