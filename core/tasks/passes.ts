@@ -1,6 +1,7 @@
 import { noSql, sql, type Database, type Unit } from '../db/database.ts';
 import { eachAlone } from '../db/each-alone.ts';
 import type { Pass, Session } from '../db/rows.ts';
+import { wakeForEnd } from '../executions/finish.ts';
 import { faultPoint } from '../faults.ts';
 import type { PassId, SessionId, TurnId } from '../ids.ts';
 import { leases } from '../leases.ts';
@@ -8,7 +9,7 @@ import { cutLabel } from '../text/label.ts';
 import { lockSession } from './lock.ts';
 import { setGoing } from './reopen.ts';
 import { refreshStatus } from './status.ts';
-import { queuePass } from './turns.ts';
+import { OF_A_PERSON, queuePass } from './turns.ts';
 
 /** A pass that was begun so often and never ended takes its worker down: it is given up, and the operator is told. */
 export const MAX_PASS_ATTEMPTS = 5;
@@ -51,6 +52,8 @@ export async function claimPass(
         }
         await setGoing(unit, session);
       }
+      if (OF_A_PERSON.has(next.cause) && next.stopRequestedAt === null)
+        await listenAgain(unit, sessionId);
       await unit.db.$executeRaw`
         UPDATE passes SET state = 'running', lease_owner = ${owner}, attempt = attempt + 1,
           started_at = coalesce(started_at, clock_timestamp()),
@@ -76,6 +79,25 @@ export async function closePasses(unit: Unit, sessionId: SessionId): Promise<voi
   for (const pass of open) {
     await closeCalls(unit, pass.id as PassId);
     await closePass(unit, pass, 'cancelled');
+  }
+}
+
+/**
+ * What a stop, or the end, had left running wakes the agent again at its end, now that a person goes on: its call was told so. What a
+ * stopped pass had left, and has ended since, is told now. Not a look that goes before a change, which belongs to its call alone.
+ */
+async function listenAgain(unit: Unit, sessionId: string): Promise<void> {
+  const ended = await unit.db.$queryRaw<Array<{ id: string }>>`
+    WITH again AS (
+      UPDATE executions e SET continuation = 'due'
+      FROM tool_calls c JOIN passes p ON p.id = c.pass_id
+      WHERE e.session_id = ${sessionId}::uuid AND e.continuation = 'suppressed' AND c.id = e.tool_call_id
+        AND (e.status IN ('approved', 'queued', 'running') OR (e.status IN ('completed', 'failed', 'unknown')
+          AND p.stop_requested_at IS NOT NULL AND c.ended_at < e.ended_at))
+      RETURNING e.id, e.status, e.short_id)
+    SELECT id FROM again WHERE status NOT IN ('approved', 'queued', 'running') ORDER BY short_id`;
+  for (const { id } of ended) {
+    await wakeForEnd(unit, await unit.db.execution.findUniqueOrThrow({ where: { id } }));
   }
 }
 

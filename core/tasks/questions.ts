@@ -9,7 +9,6 @@ import {
 } from '../ids.ts';
 import { lockSession } from './lock.ts';
 import { addNote } from './messages.ts';
-import { listenAgain } from './reopen.ts';
 import { refreshStatus } from './status.ts';
 import { quoted } from '../text/label.ts';
 
@@ -83,7 +82,6 @@ export async function answerQuestion(
     where: { id: sessionId },
     data: { lastActivityAt: new Date(), pausedReason: null, failedResumes: 0, nudgedAt: null },
   });
-  await listenAgain(unit, sessionId);
   await addNote(unit, {
     sessionId,
     turnId: question.turnId as TurnId,

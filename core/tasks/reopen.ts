@@ -31,7 +31,6 @@ export async function setGoing(unit: Unit, session: Session): Promise<TaskBefore
       ...(ended ? { endedAt: null, outcome: null, summary: null, status: 'active' as const } : {}),
     },
   });
-  await listenAgain(unit, session.id);
   if (ended) tellStatus(unit, session, 'active');
   if (!ended && session.pausedReason === null) return undefined;
   const { status, outcome, summary, pausedReason, failedResumes } = session;
@@ -58,17 +57,4 @@ function tellStatus(unit: Unit, { id, status: from }: Session, to: TaskBefore['s
     refId: id,
     data: { what: 'status', from, to },
   });
-}
-
-/**
- * What a stop, or the end, had left running wakes the agent again at its end: its call was told so. What a stopped pass had left, and has
- * ended since, is told now. Not a look that goes before a change, which belongs to its call alone.
- */
-export async function listenAgain(unit: Unit, sessionId: string): Promise<void> {
-  await unit.db.$executeRaw`
-    UPDATE executions e SET continuation = 'due'
-    FROM tool_calls c JOIN passes p ON p.id = c.pass_id
-    WHERE e.session_id = ${sessionId}::uuid AND e.continuation = 'suppressed' AND c.id = e.tool_call_id
-      AND (e.status IN ('approved', 'queued', 'running') OR (e.status IN ('completed', 'failed', 'unknown')
-        AND p.stop_requested_at IS NOT NULL AND c.ended_at < e.ended_at))`;
 }

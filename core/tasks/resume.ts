@@ -2,7 +2,6 @@ import type { Unit } from '../db/database.ts';
 import type { SessionId, TurnId } from '../ids.ts';
 import { lockSession } from './lock.ts';
 import { addNote } from './messages.ts';
-import { listenAgain } from './reopen.ts';
 import { refreshStatus } from './status.ts';
 
 /** How soon a task can be resumed again (C9). */
@@ -36,7 +35,6 @@ export async function resumeTask(
     where: { id: args.sessionId },
     data: { pausedReason: null, failedResumes: 0, nudgedAt: null, lastActivityAt: new Date() },
   });
-  await listenAgain(unit, args.sessionId);
   await addNote(unit, {
     sessionId: args.sessionId,
     turnId,

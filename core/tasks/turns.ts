@@ -14,7 +14,12 @@ export type PassCause =
   | 'mcp';
 
 /** Passes that a person's word is the cause of. */
-const OF_A_PERSON: ReadonlySet<PassCause> = new Set(['message', 'answer', 'decision', 'resume']);
+export const OF_A_PERSON: ReadonlySet<string> = new Set<PassCause>([
+  'message',
+  'answer',
+  'decision',
+  'resume',
+]);
 
 /** Opens a turn: a thread in the task's room, rooted at `rootEvent` when that is known already (T3). */
 export async function openTurn(

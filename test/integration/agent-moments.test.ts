@@ -505,7 +505,6 @@ test('T5, R7: what a stopped pass had left running is told when the operator goe
   await bench.database.write((unit) =>
     receiveMessage(unit, { sessionId, turnId, text: 'go on', sender: ANN }),
   );
-  await wakeUntaken(bench.database);
   bench.model.script({ text: 'I go on.' });
   await bench.pass(sessionId);
   expect(words(bench.model.requests.at(-1)).split('seen there')).toHaveLength(2);
