@@ -4,7 +4,8 @@ import { errorText } from '../core/errors.ts';
 import type { PassId, SessionId } from '../core/ids.ts';
 import { leases } from '../core/leases.ts';
 import { log } from '../core/log.ts';
-import { claimPass, endPass, MAX_PASS_ATTEMPTS, renewPassLease } from '../core/tasks/passes.ts';
+import { claimPass, endPass, renewPassLease } from '../core/tasks/passes.ts';
+import { MAX_PASS_ATTEMPTS } from '../core/tasks/turns.ts';
 
 /** Runs a claimed pass to its end; see `runPass` for how it rejects. */
 export type PassRunner = (passId: PassId, signal: AbortSignal) => Promise<void>;

@@ -52,7 +52,7 @@ async function editsOf(
 ): Promise<MatrixEventId[]> {
   const rows = await unit.db.$queryRaw<Array<{ event_id: MatrixEventId }>>(sql`
     SELECT i.event_id FROM messages m JOIN matrix_inbox i ON i.event_id = m.event_id
-    WHERE m.taken_in_at IS NULL AND i.room_id = ${event.room.roomId} AND i.sender = ${operator.userId}
+    WHERE m.role = 'operator' AND m.taken_in_at IS NULL AND i.room_id = ${event.room.roomId} AND i.sender = ${operator.userId}
       AND i.event->'content'->'m.relates_to'->>'rel_type' = 'm.replace'
       AND i.event->'content'->'m.relates_to'->>'event_id' = ${eventId}`);
   return rows.map((row) => row.event_id);

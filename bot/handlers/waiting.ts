@@ -22,7 +22,7 @@ export async function turnsToDecide(
   ]);
   if (keys.length === 0) return { turns: waiting, newer: false };
   const rows = await unit.db.$queryRaw<Array<{ card_key: string }>>(sql`
-    SELECT c.card_key FROM matrix_cards c JOIN matrix_outbox o ON o.event_id = c.event_id AND o.kind = 'send'
+    SELECT c.card_key FROM matrix_cards c JOIN matrix_outbox o ON o.card_key = c.card_key AND o.event_id = c.event_id AND o.kind = 'send'
     WHERE c.card_key = ANY(${keys})
       AND coalesce(o.first_tried_at, o.sent_at) > (SELECT received_at FROM matrix_inbox WHERE event_id = ${event.eventId})`);
   if (rows.length === 0) return { turns: waiting, newer: false };

@@ -254,7 +254,11 @@ export class Dispatcher {
  */
 async function isTakenBack(unit: Unit, row: MatrixInbox): Promise<boolean> {
   const found = await unit.db.$queryRaw<unknown[]>`
-    SELECT 1 FROM matrix_inbox WHERE room_id = ${row.roomId} AND state = 'pending' AND type = 'm.room.redaction'
-      AND sender = ${row.sender} AND coalesce(event->>'redacts', event->'content'->>'redacts') = ${row.eventId} LIMIT 1`;
+    SELECT 1 FROM matrix_inbox r JOIN matrix_inbox i ON i.event_id = ${row.eventId}
+    WHERE r.room_id = ${row.roomId} AND r.state = 'pending' AND r.type = 'm.room.redaction' AND r.sender = ${row.sender}
+      -- Clients take away an edit with what it edits.
+      AND coalesce(r.event->>'redacts', r.event->'content'->>'redacts') IN (i.event_id,
+        CASE WHEN i.event->'content'->'m.relates_to'->>'rel_type' = 'm.replace'
+          THEN i.event->'content'->'m.relates_to'->>'event_id' END) LIMIT 1`;
   return found.length > 0;
 }

@@ -45,6 +45,8 @@ export class Sender {
   readonly #lastEdit = new Map<string, number>();
   #blockedUntil = 0;
   #cautiousUntil = 0;
+  /** How often something else than the homeserver refused a row while others passed. */
+  readonly #refusals = new Map<bigint, number>();
   #lastSuccess = -Infinity;
   #again = true;
   #wake: () => void = () => {};
@@ -131,6 +133,7 @@ export class Sender {
       try {
         await deliver(claimed, this.#options);
         this.#lastSuccess = performance.now();
+        this.#refusals.delete(queued.id);
         if (queued.kind === 'edit' && queued.cardKey !== null) this.#edited(queued.cardKey);
       } catch (error) {
         if (!signal.aborted) await this.#failed(claimed, error);
@@ -209,17 +212,22 @@ export class Sender {
   }
 
   async #giveUp({ row }: ClaimedRow, why: string): Promise<void> {
+    this.#refusals.delete(row.id);
     log.error({ lane: row.lane, kind: row.kind, card: row.cardKey, why }, 'given up sending');
     await failRow(this.#options.database, row, why);
   }
 
-  /** The homeserver itself fails at this row, again and again, while it takes others. */
+  /**
+   * The homeserver itself fails at this row, again and again, while it takes others; or what stands in front of it refuses it for good.
+   * A proxy's 502 or 503 says only that the homeserver is away, and no try of an outage counts (R10).
+   */
   #isPoison({ row }: ClaimedRow, error: unknown): boolean {
-    return (
-      row.attempts >= MAX_SERVER_ERRORS &&
-      (isServerError(error) || isNoMatrixAnswer(error)) &&
-      performance.now() - this.#lastSuccess < CAUTIOUS_MS
-    );
+    if (performance.now() - this.#lastSuccess >= CAUTIOUS_MS) return false;
+    if (isServerError(error)) return row.attempts >= MAX_SERVER_ERRORS;
+    if (!isNoMatrixAnswer(error) || sortFailure(error).kind !== 'permanent') return false;
+    const times = (this.#refusals.get(row.id) ?? 0) + 1;
+    this.#refusals.set(row.id, times);
+    return times >= MAX_SERVER_ERRORS;
   }
 
   #edited(cardKey: string): void {

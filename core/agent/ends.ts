@@ -114,7 +114,8 @@ export async function endFailed(
   if (session.endedAt === null && BY_ITSELF.has(pass.cause) && failures < MAX_FAILED_RESUMES) {
     if (mayHelpToTryAgain(error)) {
       await unit.db.session.update({ where: { id: sessionId }, data: { failedResumes: failures } });
-      await addNote(unit, { sessionId, turnId, text: againNote(message), wake: 'continuation' });
+      const text = againNote(message);
+      await addNote(unit, { sessionId, turnId, text, wake: 'continuation', of: passId });
       await waitBefore(unit, scope, failures, error);
       return;
     }

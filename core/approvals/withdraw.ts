@@ -56,7 +56,8 @@ export async function withdraw(
     plan || (await unit.db.execution.count({ where: { approvalId: approval.id } })) === 0;
   // A plan that was approved while the kill switch is on has no grant; the agent was told to act on it all the same.
   const stands = async (): Promise<boolean> =>
-    (await grantIsOpen(unit, args.approvalId)) || (plan && (await isPaused(unit.db)));
+    (await grantIsOpen(unit, args.approvalId)) ||
+    (plan && (await isPaused(unit.db)) && (await isToBeActedOn(unit, approval)));
   if (executions.length === 0 && !(only && (await stands()))) {
     const started = await unit.db.execution.count({
       where: { approvalId: approval.id, startedAt: { not: null } },
@@ -122,6 +123,15 @@ async function wasTheirs(
     where: { approvalId: approval.id, operator: operator.userId, eventId },
   });
   return votes > 0;
+}
+
+/** Whether a plan was approved without a grant, in a task that goes on: what it had allowed before the switch was thrown is done. */
+async function isToBeActedOn(unit: Unit, { id, sessionId }: Approval): Promise<boolean> {
+  const [grants, open] = await Promise.all([
+    unit.db.grant.count({ where: { approvalId: id } }),
+    unit.db.session.count({ where: { id: sessionId ?? id, endedAt: null } }),
+  ]);
+  return grants === 0 && open > 0;
 }
 
 async function grantIsOpen(unit: Unit, approvalId: ApprovalId): Promise<boolean> {

@@ -36,6 +36,7 @@ export async function sweepIdle(
       const [still] = await idleTasks(unit.db, sql`s.id = ${id}::uuid`);
       if (still === undefined) return false;
       if (session.goal === null) {
+        if (!options.close) return false;
         const ended = await endIfAnswered(unit, id);
         if (ended) swept.closed++;
         return ended;
@@ -51,11 +52,13 @@ export async function sweepIdle(
         swept.closed++;
         return true;
       }
-      const turnId = await lastTurn(unit.db, id);
-      if (turnId === null) return false;
+      const last = await lastPass(unit.db, id);
+      if (last === null) return false;
+      const turnId = last.turnId as TurnId;
       await unit.db.session.update({ where: { id }, data: { nudgedAt: new Date() } });
       unit.audit({ actor: 'system', action: 'task.nudged', sessionId: id, subject: turnId });
-      await addNote(unit, { sessionId: id, turnId, text: nudge(session), wake: 'nudge' });
+      const text = nudge(session);
+      await addNote(unit, { sessionId: id, turnId, text, wake: 'nudge', of: last.id });
       await refreshStatus(unit, id);
       swept.nudged++;
       return true;
@@ -88,13 +91,15 @@ async function idleTasks(
     ORDER BY s.last_activity_at LIMIT 100`;
 }
 
-async function lastTurn(db: Reader, sessionId: SessionId): Promise<TurnId | null> {
-  const pass = await db.pass.findFirst({
+async function lastPass(
+  db: Reader,
+  sessionId: SessionId,
+): Promise<{ id: string; turnId: string } | null> {
+  return db.pass.findFirst({
     where: { sessionId },
     orderBy: { seq: 'desc' },
-    select: { turnId: true },
+    select: { id: true, turnId: true },
   });
-  return pass === null ? null : (pass.turnId as TurnId);
 }
 
 function nudge({ goal }: Session): string {

@@ -5,7 +5,7 @@ import { storeAttachments, type NewAttachment } from './attachments.ts';
 import { lockSession } from './lock.ts';
 import { setGoing } from './reopen.ts';
 import { refreshStatus } from './status.ts';
-import { queuePass, type PassCause } from './turns.ts';
+import { MAX_PASS_ATTEMPTS, queuePass, type PassCause } from './turns.ts';
 
 /**
  * Stores an operator's message and sees to it that the agent reads it: a running pass of the turn takes it in before its
@@ -102,17 +102,24 @@ async function isQuiet(
   });
   if (turn.cause === 'mcp' && (await byClient(unit, of))) return true;
   // A sweep nudges no task that waits for the operator after a stop.
-  if (wake !== 'continuation') return false;
+  return wake === 'continuation' && isStopped(unit, turnId);
+}
+
+/** Whether the turn's newest pass was stopped by an operator, or given up, and they have approved nothing of it since. */
+export async function isStopped(unit: Unit, turnId: string): Promise<boolean> {
   const newest = await unit.db.pass.findFirst({
     // One that was dropped before it began, since its message was taken back, does not count.
     where: { turnId, OR: [{ startedAt: { not: null } }, { stopRequestedAt: { not: null } }] },
     orderBy: { seq: 'desc' },
-    select: { stopRequestedAt: true },
+    select: { stopRequestedAt: true, state: true, attempt: true, endedAt: true },
   });
-  if (newest === null || newest.stopRequestedAt === null) return false;
+  // Begun as often as a pass may be: begun anew by what it had brought, it would go round without end.
+  const givenUp = newest?.state === 'failed' && newest.attempt >= MAX_PASS_ATTEMPTS;
+  const since = newest?.stopRequestedAt ?? (givenUp ? newest.endedAt : null);
+  if (since == null) return false;
   // What they have approved since goes on by their word.
   const approved = await unit.db.approval.findFirst({
-    where: { turnId, status: 'approved', decidedAt: { gt: newest.stopRequestedAt } },
+    where: { turnId, status: 'approved', decidedAt: { gt: since } },
     select: { id: true },
   });
   return approved === null;

@@ -9,10 +9,8 @@ import { cutLabel } from '../text/label.ts';
 import { lockSession } from './lock.ts';
 import { setGoing } from './reopen.ts';
 import { refreshStatus } from './status.ts';
-import { OF_A_PERSON, queuePass } from './turns.ts';
+import { MAX_PASS_ATTEMPTS, OF_A_PERSON, queuePass } from './turns.ts';
 
-/** A pass that was begun so often and never ended takes its worker down: it is given up, and the operator is told. */
-export const MAX_PASS_ATTEMPTS = 5;
 const PAUSED_CHARACTERS = 200;
 
 /**
@@ -102,7 +100,10 @@ async function listenAgain(unit: Unit, sessionId: string): Promise<void> {
 }
 
 /** Whether a pass that is taken up has only its own end before it: it ended the task, or was stopped. */
-async function endsByItself(unit: Unit, { id, attempt, stopRequestedAt }: Pass): Promise<boolean> {
+export async function endsByItself(
+  unit: Unit,
+  { id, attempt, stopRequestedAt }: Pass,
+): Promise<boolean> {
   if (attempt === 0) return false;
   if (stopRequestedAt !== null) return true;
   const ending = await unit.db.toolCall.findFirst({

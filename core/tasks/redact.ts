@@ -4,7 +4,9 @@ import type { MatrixEventId, SessionId } from '../ids.ts';
 import { endIfAnswered } from './answered.ts';
 import { forgetAttachments } from './attachments.ts';
 import { lockSession } from './lock.ts';
-import { setBack } from './reopen.ts';
+import { isStopped } from './messages.ts';
+import { endsByItself } from './passes.ts';
+import { hadEnded, setBack } from './reopen.ts';
 
 /**
  * Takes in a redaction (T13): a message that no pass has read is dropped, and with it a pass that has not begun and has nothing
@@ -33,13 +35,23 @@ export async function redactMessage(
 }
 
 /** Drops what was queued for this message alone. */
-async function dropPasses(unit: Unit, { sessionId, turnId, taskBefore }: Message): Promise<void> {
+async function dropPasses(
+  unit: Unit,
+  { sessionId, turnId, taskBefore, seq }: Message,
+): Promise<void> {
+  // What Nomos had to tell a task that was at rest has waited for an operator's word, and waits on. What it had to tell since woke
+  // the agent, as it would have without these words: not in a task that had ended, or in a turn that was stopped.
+  const waits = taskBefore !== null && (hadEnded(taskBefore) || (await isStopped(unit, turnId)));
   const left = await unit.db.message.count({
     where: {
       turnId,
       takenInAt: null,
-      // What Nomos had to tell a task that was at rest has waited for an operator's word, and waits on.
-      role: { in: taskBefore === null ? ['operator', 'note'] : ['operator'] },
+      OR: [
+        { role: 'operator' },
+        ...(waits
+          ? []
+          : [{ role: 'note' as const, ...(taskBefore === null ? {} : { seq: { gt: seq } }) }]),
+      ],
     },
   });
   if (left > 0) return;
@@ -69,11 +81,20 @@ async function undo(unit: Unit, session: Session, message: Message): Promise<voi
     });
     return;
   }
-  const works = await unit.db.pass.count({
+  if (since === null && !(await works(unit, message))) await setBack(unit, session, taskBefore);
+}
+
+/** Whether anything of the task is at work, or was since; not what has only its own end before it, as it had before the message. */
+async function works(unit: Unit, { sessionId, createdAt }: Message): Promise<boolean> {
+  const passes = await unit.db.pass.findMany({
     where: {
       sessionId,
-      OR: [{ state: { in: ['queued', 'running'] } }, { startedAt: { gt: message.createdAt } }],
+      OR: [{ state: { in: ['queued', 'running'] } }, { startedAt: { gt: createdAt } }],
     },
   });
-  if (since === null && works === 0) await setBack(unit, session, taskBefore);
+  for (const pass of passes) {
+    const since = pass.startedAt !== null && pass.startedAt > createdAt;
+    if (since || !(await endsByItself(unit, pass))) return true;
+  }
+  return false;
 }

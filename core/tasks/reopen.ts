@@ -50,6 +50,11 @@ export async function setBack(unit: Unit, session: Session, stored: unknown): Pr
   }
 }
 
+/** Whether what `setGoing` gave says that the task had ended. */
+export function hadEnded(stored: unknown): boolean {
+  return taskBefore.parse(stored).endedAt !== null;
+}
+
 function tellStatus(unit: Unit, { id, status: from }: Session, to: TaskBefore['status']): void {
   unit.emit({
     type: 'session.changed',

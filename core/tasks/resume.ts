@@ -23,7 +23,7 @@ export async function resumeTask(
   if (session.endedAt !== null) return 'ended';
   const rows = await unit.db.$queryRaw<Array<{ working: boolean; fresh: boolean }>>`
     SELECT
-      EXISTS (SELECT FROM passes WHERE session_id = ${args.sessionId}::uuid AND (state = 'running'
+      EXISTS (SELECT FROM passes WHERE session_id = ${args.sessionId}::uuid AND stop_requested_at IS NULL AND (state = 'running'
         OR state = 'queued' AND (not_before IS NULL OR not_before <= clock_timestamp()))) AS working,
       EXISTS (SELECT FROM passes WHERE session_id = ${args.sessionId}::uuid AND cause = 'resume'
         AND created_at > clock_timestamp() - ${AGAIN_AFTER_MS} * interval '1 millisecond') AS fresh`;

@@ -13,6 +13,9 @@ export type PassCause =
   | 'nudge'
   | 'mcp';
 
+/** A pass that was begun so often and never ended takes its worker down: it is given up, and the operator is told. */
+export const MAX_PASS_ATTEMPTS = 5;
+
 /** Passes that a person's word is the cause of. */
 export const OF_A_PERSON: ReadonlySet<string> = new Set<PassCause>([
   'message',
