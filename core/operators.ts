@@ -31,6 +31,12 @@ export class Operators {
     return this.#byId.get(userId);
   }
 
+  /** Whether somebody is an operator whose role covers `needs`. */
+  covers(userId: string, needs: Role): boolean {
+    const role = this.roleOf(userId);
+    return role !== undefined && roleCovers(role, needs);
+  }
+
   /** The operator's role, or undefined for anyone else. */
   roleOf(userId: string): Role | undefined {
     return this.#byId.get(userId)?.role;

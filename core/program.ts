@@ -190,7 +190,8 @@ async function bringUpJobs(
     ...shared,
     redisUrl: config.redisUrl,
     checks: checksOf(config),
-    isOperator: (userId) => config.operators.find(userId) !== undefined,
+    // Who may set a schedule (A15): one whose role was taken away sets none going either.
+    isOperator: (userId) => config.operators.covers(userId, 'approver'),
     prefix: `nomos-${await installationId(shared.database)}`,
     runner,
     runPass: (passId, signal) => runPass(agent, passId, { signal }),

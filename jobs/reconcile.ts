@@ -9,6 +9,7 @@ import type { CrashWatch } from '../core/liveness.ts';
 import { log } from '../core/log.ts';
 import { closeEndedGrants } from '../core/policy/ended-grants.ts';
 import { lockSession } from '../core/tasks/lock.ts';
+import { closeLostCalls } from '../core/tasks/lost-calls.ts';
 import { requeueLostPasses } from '../core/tasks/passes.ts';
 import { runDueSchedules } from '../core/tasks/schedules.ts';
 import type { Producer } from './queues.ts';
@@ -50,6 +51,7 @@ export async function reconcile(deps: ReconcileDeps): Promise<Reconciled> {
   await closeEndedGrants(database);
   await deps.crashes.look();
   await requeueLostPasses(database);
+  await closeLostCalls(database);
   const round = Math.floor(Date.now() / 30_000).toString(36);
 
   const lost = await database.read.$queryRaw<Array<{ id: ExecutionId }>>`

@@ -191,10 +191,14 @@ export function signalStormCard(
             para(
               strong(
                 open === 0
-                  ? rich`✅ ${count(storm.total, 'more signal')} came at once; all are over`
+                  ? storm.total === 0
+                    ? rich`↪️ What came at once has cards of its own now`
+                    : rich`✅ ${count(storm.total, 'more signal')} came at once; all are over`
                   : rich`🚨 ${count(storm.total, 'more signal')} came at once; ${open} still open`,
               ),
-              rich`They share this card. ${strong('!signals')} lists all, with their ids.`,
+              storm.total === 0
+                ? undefined
+                : rich`They share this card. ${strong('!signals')} lists all, with their ids.`,
             ),
             list(first.slice(0, most).map((signal) => signalLine(signal, view))),
           ],

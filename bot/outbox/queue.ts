@@ -121,7 +121,7 @@ export async function failRow(database: Database, row: MatrixOutbox, error: stri
     if (row.kind === 'edit' && row.cardKey !== null) {
       await unit.db.matrixCard.updateMany({
         where: { cardKey: row.cardKey },
-        data: { contentHash: '' },
+        data: { contentHash: '', updatedAt: new Date() },
       });
     }
     unit.audit({

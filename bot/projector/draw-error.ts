@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Message } from '../../core/db/rows.ts';
 import type { LoggedEvent } from '../../core/events/types.ts';
 import {
   asId,
@@ -111,11 +112,21 @@ async function settleCards(
 export async function settleByMessage(context: DrawContext, messageId: string): Promise<void> {
   const message = await context.unit.db.message.findUnique({ where: { id: messageId } });
   if (message === null || message.role !== 'operator') return;
+  if (await isByClock(context, message)) return;
   await settleCards(
     context,
     { sessionId: message.sessionId },
     message.sender === null ? null : asId<UserId>(message.sender),
   );
+}
+
+/** What a schedule says begins a turn of its own, and nobody has seen the errors (T14). */
+async function isByClock({ unit }: DrawContext, { turnId, seq }: Message): Promise<boolean> {
+  const turn = await unit.db.turn.findUnique({
+    where: { id: turnId, cause: 'schedule' },
+    select: { _count: { select: { messages: { where: { role: 'operator', seq: { lt: seq } } } } } },
+  });
+  return turn?._count.messages === 0;
 }
 
 /** An operator asked the task to go on (🔁, ▶️, `!continue`): likewise. */

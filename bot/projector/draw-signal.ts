@@ -28,6 +28,10 @@ export async function drawSignal(context: DrawContext, signalId: string): Promis
   const state = await signalState(unit.db, signal, mask);
   const key = cardKey.signal(signal.id, signal.calls);
   await retireEarlier(context, signal, lobby, key);
+  // It may have shared the card of a storm until now.
+  const storm = cardKey.signalStorm(hourOf(signal));
+  if ((await unit.db.matrixCard.count({ where: { cardKey: storm } })) > 0)
+    await drawStorm(context, signal, lobby);
   const done = await putCard(unit, {
     to: { room: lobby },
     card: { key, kind: 'signal', refId: signal.id },
@@ -75,15 +79,20 @@ async function retireEarlier(
   }
 }
 
+function hourOf({ raisedAt }: Signal): number {
+  return Math.floor(raisedAt.getTime() / STORM_MS);
+}
+
 async function drawStorm(context: DrawContext, signal: Signal, lobby: RoomId): Promise<void> {
   const { unit, view, mask, operators } = context;
-  const hour = Math.floor(signal.raisedAt.getTime() / STORM_MS);
+  const hour = hourOf(signal);
   const raisedAt = { gte: new Date(hour * STORM_MS), lt: new Date((hour + 1) * STORM_MS) };
   const where = { calls: 0, raisedAt };
   const stillOpen = { ...where, state: { not: 'resolved' } };
-  const [total, open, first] = await Promise.all([
+  const [total, open, calling, first] = await Promise.all([
     unit.db.signal.count({ where }),
     unit.db.signal.count({ where: stillOpen }),
+    unit.db.signal.count({ where: { ...stillOpen, severity: { not: 'info' } } }),
     unit.db.signal.findMany({ where: stillOpen, orderBy: { raisedAt: 'asc' }, take: STORM_SHOWN }),
   ]);
   await putCard(unit, {
@@ -96,7 +105,7 @@ async function drawStorm(context: DrawContext, signal: Signal, lobby: RoomId): P
         total,
       },
       view,
-      decidersToCall(operators, null, { role: 'approver', people: 1 }),
+      calling === 0 ? [] : decidersToCall(operators, null, { role: 'approver', people: 1 }),
     ),
     priority: PRIORITY.person,
   });

@@ -193,6 +193,12 @@ export async function drawDigest(
   // Opened again before this was drawn: there is no end to tell of.
   if (session === undefined || session.endedAt === null) return;
   const { unit, operators } = context;
+  // Opened again and ended anew: that end is told by its own event.
+  const since = await unit.db.event.findFirst({
+    where: { sessionId, type: 'session.ended', id: { gt: eventId } },
+    select: { id: true },
+  });
+  if (since !== null) return;
   const turn = await unit.db.turn.findFirst({
     where: { sessionId, passes: { some: {} } },
     orderBy: { seq: 'desc' },

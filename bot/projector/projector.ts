@@ -12,7 +12,7 @@ import type { DrawContext } from './context.ts';
 import { draw } from './draw.ts';
 import { PROJECTOR_STATE } from './keys.ts';
 import { tickingThings } from './ticking.ts';
-import { touchedByAll, type Touched } from './touched.ts';
+import { keyOf, touchedByAll, type Touched } from './touched.ts';
 import { TypingLights } from './typing.ts';
 import { welcome } from './welcome.ts';
 
@@ -38,8 +38,12 @@ const AT_ONCE: ReadonlySet<EventType> = new Set<EventType>([
 ]);
 /** How soon a card is drawn again that points to one which was not sent yet. */
 const AGAIN_MS = 3_000;
-/** How often an event whose cards cannot be drawn is tried before it is passed by (R12). */
+/** How often an event whose cards cannot be drawn is tried, and with which pauses, before it is passed by (R12). */
 const TRIES = 3;
+const TRY_AGAIN_MS = [100, 500];
+/** What was passed by is tried again at each tick, so often, and so many things at most. */
+const LATE_TRIES = 60;
+const LATE_KEPT = 500;
 
 const cursorShape = z.strictObject({ version: z.literal(1), cursor: z.string().regex(/^\d+$/) });
 
@@ -69,6 +73,9 @@ export class Projector {
   readonly #options: ProjectorOptions;
   readonly #typing: TypingLights;
   readonly #again = new Set<string>();
+  #ticked = false;
+  /** What could not be drawn when its event came, with how often it was tried since. */
+  readonly #late = new Map<string, { touched: Touched; tries: number }>();
   #wake: () => void = () => {};
   #ringing = true;
   /** Something that rang is not to wait for others. */
@@ -146,17 +153,50 @@ export class Projector {
   async tick(): Promise<void> {
     await welcome(this.#options.database);
     await this.#typing.refresh();
-    const touched = await tickingThings(this.#options.database.read, this.#now());
+    const first = !this.#ticked;
+    await this.#drawEach(await tickingThings(this.#options.database.read, this.#now(), { first }));
+    this.#ticked = true;
+    await this.#drawLate();
+  }
+
+  /** Together, or, where one cannot be drawn, each by itself: it harms no other (R12). */
+  async #drawEach(touched: readonly Touched[]): Promise<void> {
+    const { database } = this.#options;
     if (touched.length === 0) return;
-    await this.#options.database.write(async (unit) => this.#draw(unit, touched));
+    try {
+      await database.write(async (unit) => this.#draw(unit, touched));
+    } catch {
+      for (const one of touched) {
+        try {
+          await database.write(async (unit) => this.#draw(unit, [one]));
+        } catch (error) {
+          await database.read.$queryRaw`SELECT 1`;
+          log.debug({ card: keyOf(one), error: errorText(error) }, 'a card could not be drawn');
+        }
+      }
+    }
+  }
+
+  async #drawLate(): Promise<void> {
+    const { database } = this.#options;
+    for (const [key, late] of this.#late) {
+      try {
+        await database.write(async (unit) => this.#draw(unit, [late.touched]));
+        this.#late.delete(key);
+      } catch (error) {
+        await database.read.$queryRaw`SELECT 1`;
+        if (++late.tries < LATE_TRIES) continue;
+        this.#late.delete(key);
+        log.error({ card: key, error: errorText(error) }, 'a card is given up');
+      }
+    }
   }
 
   async #redrawUnlinked(): Promise<void> {
     const sessions = [...this.#again];
     if (sessions.length === 0) return;
     this.#again.clear();
-    const touched = sessions.map((sessionId): Touched => ({ kind: 'task', sessionId }));
-    await this.#options.database.write(async (unit) => this.#draw(unit, touched));
+    await this.#drawEach(sessions.map((sessionId): Touched => ({ kind: 'task', sessionId })));
   }
 
   async #project(events: readonly LoggedEvent[]): Promise<void> {
@@ -180,7 +220,10 @@ export class Projector {
       } catch (error) {
         // If the database is away this throws as well, and the event waits.
         await this.#options.database.read.$queryRaw`SELECT 1`;
-        if (attempt < TRIES) continue;
+        if (attempt < TRIES) {
+          await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS[attempt - 1] ?? 0));
+          continue;
+        }
         log.error(
           {
             event: String(event.id),
@@ -190,6 +233,9 @@ export class Projector {
           },
           'an event could not be drawn and is passed by',
         );
+        for (const touched of touchedByAll([event])) {
+          if (this.#late.size < LATE_KEPT) this.#late.set(keyOf(touched), { touched, tries: 0 });
+        }
         await this.#options.database.write(async (unit) => moveCursor(unit, event.id));
         return;
       }

@@ -113,7 +113,8 @@ export function touchedByAll(events: readonly LoggedEvent[]): Touched[] {
   return [...all.values()];
 }
 
-function keyOf(touched: Touched): string {
+/** What is the same for the same thing. */
+export function keyOf(touched: Touched): string {
   return Object.values(touched)
     .map((value) => (typeof value === 'object' ? String(value.id) : value))
     .join(' ');

@@ -60,4 +60,15 @@ async function forgetDeleted(database: Database): Promise<void> {
       await db.matrixRoom.deleteMany({ where: { roomId } });
     });
   }
+  // Those that were deleted before they had a room, or whose last cards were drawn after it was left.
+  const roomless = await database.read.$queryRaw<Array<{ session_id: string }>>`
+    SELECT DISTINCT c.session_id FROM matrix_cards c
+    WHERE c.kind = 'name' AND NOT EXISTS (SELECT FROM sessions s WHERE s.id = c.session_id)
+      AND NOT EXISTS (SELECT FROM matrix_rooms r WHERE r.session_id = c.session_id) LIMIT 100`;
+  for (const { session_id: sessionId } of roomless) {
+    await database.write(async ({ db }) => {
+      await db.matrixOutbox.deleteMany({ where: { lane: `session:${sessionId}` } });
+      await db.matrixCard.deleteMany({ where: { sessionId } });
+    });
+  }
 }

@@ -3,6 +3,7 @@ import type { Unit } from '../db/database.ts';
 import type { NomosError } from '../errors.ts';
 import { endIfAnswered } from '../tasks/answered.ts';
 import { endPass } from '../tasks/passes.ts';
+import { isStop } from '../tasks/reopen.ts';
 import { setTitle } from '../tasks/status.ts';
 import { titleFrom } from '../tasks/title.ts';
 import { cutLabel, quoted } from '../text/label.ts';
@@ -173,12 +174,19 @@ async function waitBefore(
  * very pass that came too late to end it still holds: what goes on by itself wakes nobody, and the task says for whom it waits (C8).
  */
 async function forgetFailures(unit: Unit, { sessionId, passId }: PassScope): Promise<void> {
-  const { stopRequestedAt } = await unit.db.pass.findUniqueOrThrow({
+  const { stopRequestedAt, turn, session } = await unit.db.pass.findUniqueOrThrow({
     where: { id: passId },
-    select: { stopRequestedAt: true },
+    select: {
+      stopRequestedAt: true,
+      turn: { select: { cause: true } },
+      session: { select: { pausedReason: true } },
+    },
   });
+  // Nor does the end of what ran by the clock end it.
+  const holds =
+    stopRequestedAt !== null || (turn.cause === 'schedule' && isStop(session.pausedReason));
   await unit.db.session.updateMany({
     where: { id: sessionId, OR: [{ failedResumes: { gt: 0 } }, { pausedReason: { not: null } }] },
-    data: { failedResumes: 0, ...(stopRequestedAt === null ? { pausedReason: null } : {}) },
+    data: { failedResumes: 0, ...(holds ? {} : { pausedReason: null }) },
   });
 }

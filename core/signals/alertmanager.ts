@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { sql, type Database, type Reader } from '../db/database.ts';
 import { faultPoint } from '../faults.ts';
-import { errorText } from '../errors.ts';
+import { errorText, NomosError } from '../errors.ts';
 import type { Mask } from '../executions/finish.ts';
 import { log } from '../log.ts';
 import { headBytes } from '../text/clip.ts';
+import { safeText } from '../text/safe.ts';
 import type { Severity } from './check-kinds.ts';
 import { lastOf, raiseSignal, recovered, wentAwayByItself, type Raised } from './raise.ts';
 import type { SignalDetail } from './states.ts';
@@ -59,7 +60,8 @@ export interface TakenAlerts {
 
 /**
  * Turns alerts into signals (S3): firing raises, resolved resolves, by fingerprint; the same told again changes nothing. `by` is
- * the token that brought them. Never rejects for what an alert says; rejects when the database is away.
+ * the token that brought them. Never rejects for what an alert says; rejects when the database is away, and, once the others are
+ * taken, when one could not be stored: an end is told once, so the sender has to try again.
  */
 export async function takeAlerts(
   { database, mask }: { database: Database; mask: Mask },
@@ -67,6 +69,7 @@ export async function takeAlerts(
   by: string,
 ): Promise<TakenAlerts> {
   const taken: TakenAlerts = { raised: 0, resolved: 0, unchanged: 0, refused: [] };
+  const failures: unknown[] = [];
   for (const [index, given] of alerts.entries()) {
     const parsed = alertShape.safeParse(given);
     if (!parsed.success) {
@@ -82,8 +85,16 @@ export async function takeAlerts(
       // If the database is away this throws as well, and the sender tries again.
       await database.read.$queryRaw`SELECT 1`;
       log.error({ index, error: errorText(error) }, 'an alert could not be taken in');
-      taken.refused.push({ index, problem: 'it could not be stored' });
+      failures.push(error);
     }
+  }
+  if (failures.length > 0) {
+    throw new NomosError(
+      'alerts_not_stored',
+      'system',
+      `${failures.length} of ${alerts.length} alerts could not be stored.`,
+      { cause: failures[0] },
+    );
   }
   return taken;
 }
@@ -102,7 +113,9 @@ interface Alert {
 function masked(given: z.output<typeof alertShape>, mask: Mask): Alert {
   const { status, startsAt, labels, annotations, generatorURL } = given;
   const each = (texts: Readonly<Record<string, string>>): Record<string, string> =>
-    Object.fromEntries(Object.entries(texts).map(([name, text]) => [mask(name), mask(text)]));
+    Object.fromEntries(
+      Object.entries(texts).map(([name, text]) => [mask(safeText(name)), mask(safeText(text))]),
+    );
   return {
     status,
     startsAt,

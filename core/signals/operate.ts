@@ -4,7 +4,14 @@ import { NotFoundError } from '../errors.ts';
 import type { SessionId } from '../ids.ts';
 import { openTask, type TaskOrigin } from '../tasks/open.ts';
 import { databaseNow, later } from '../tasks/lock.ts';
-import { lockSignal, moveSignal, signalDetail, stateOf, type SignalState } from './states.ts';
+import {
+  hasTaskAtWork,
+  lockSignal,
+  moveSignal,
+  signalDetail,
+  stateOf,
+  type SignalState,
+} from './states.ts';
 
 /** How long 🔕 silences a signal. */
 const MUTE_MS = 60 * 60_000;
@@ -71,6 +78,9 @@ export async function openTaskForSignal(
   const signal = await required(unit, id);
   const from = stateOf(signal);
   if (from === 'resolved' || from === 'acting') return { kind: 'already', signal };
+  // One that was muted or looked at meanwhile is at work still.
+  if (await hasTaskAtWork(unit, signal))
+    return moved(unit, signal, from, 'acting', by, { mutedUntil: null });
   const entity =
     signal.entityId === null
       ? null
@@ -149,7 +159,7 @@ export async function settleSignalsOf(
     }
     if (success && signal.checkId !== null) {
       await unit.db.$executeRaw`
-        UPDATE checks SET next_at = clock_timestamp(), successes = greatest(successes, resolve_after - 1)
+        UPDATE checks SET next_at = clock_timestamp(), failures = 0, successes = greatest(successes, resolve_after - 1)
         WHERE id = ${signal.checkId}::uuid`;
     }
   }

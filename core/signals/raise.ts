@@ -4,7 +4,14 @@ import { newId, newShortId } from '../ids.ts';
 import { databaseNow, later } from '../tasks/lock.ts';
 import { safeText } from '../text/safe.ts';
 import type { Severity } from './check-kinds.ts';
-import { lockSignal, moveSignal, recordSignalMove, stateOf, type SignalDetail } from './states.ts';
+import {
+  hasTaskAtWork,
+  lockSignal,
+  moveSignal,
+  recordSignalMove,
+  stateOf,
+  type SignalDetail,
+} from './states.ts';
 
 /** Trouble that comes back so soon after it went away by itself is the same signal, and calls nobody again (S2). */
 const REOPEN_WITHIN_MS = 30 * 60_000;
@@ -38,21 +45,21 @@ export type Raised = 'raised' | 'reopened' | 'open';
  */
 export async function raiseSignal(unit: Unit, trouble: Trouble): Promise<Raised> {
   const last = await lockedLastOf(unit, trouble.key);
-  if (last !== null && stateOf(last) !== 'resolved') return 'open';
+  if (last !== null && stateOf(last) !== 'resolved') return stillOpen(unit, last, trouble);
   const now = await databaseNow(unit);
   const mover = { actor: trouble.by, data: { title: trouble.title, severity: trouble.severity } };
   if (last !== null && comesBack(last, now)) {
     const muted = last.mutedUntil !== null && last.mutedUntil > now;
     await moveSignal(unit, last, 'resolved', muted ? 'muted' : 'raised', mover, {
       ...shownOf(trouble),
-      sessionId: null,
+      sessionId: (await hasTaskAtWork(unit, last)) ? last.sessionId : null,
       resolvedAt: null,
       reopenedAt: now,
       reopens: last.reopens + 1,
     });
     return 'reopened';
   }
-  const alone = trouble.severity === 'info' || !(await isStorm(unit, now));
+  const alone = !(await isStorm(unit, now, trouble.severity));
   const row = await unit.db.signal.create({
     data: {
       id: newId(),
@@ -67,6 +74,27 @@ export async function raiseSignal(unit: Unit, trouble: Trouble): Promise<Raised>
   });
   recordSignalMove(unit, row, 'new', 'raised', mover);
   return 'raised';
+}
+
+/**
+ * It is open already. A firing that began later takes its place, so that the late end of the one before says nothing of it. One whose
+ * task ended well, though it goes on, calls again: whoever was told of that end believes that it is over.
+ */
+async function stillOpen(unit: Unit, last: Signal, trouble: Trouble): Promise<Raised> {
+  const { startsAt } = trouble;
+  if (startsAt !== undefined && last.startsAt !== null && startsAt > last.startsAt)
+    await unit.db.signal.update({ where: { id: last.id }, data: { startsAt } });
+  if (last.state !== 'acknowledged' || last.changedBy !== 'task' || last.sessionId === null)
+    return 'open';
+  const task = await unit.db.session.findUnique({
+    where: { id: last.sessionId },
+    select: { outcome: true },
+  });
+  if (task?.outcome !== 'success') return 'open';
+  const mover = { actor: trouble.by, data: { why: 'its task ended well, and it goes on' } };
+  const called = { calls: last.calls + 1, calledAt: await databaseNow(unit) };
+  await moveSignal(unit, last, 'acknowledged', 'raised', mover, called);
+  return 'reopened';
 }
 
 /** It is well again: resolves what is open under the key. Returns whether something was. */
@@ -138,8 +166,14 @@ function shownOf(trouble: Trouble) {
   };
 }
 
-async function isStorm(unit: Unit, now: Date): Promise<boolean> {
-  const called = await unit.db.signal.count({ where: { calledAt: { gt: later(now, -STORM_MS) } } });
+/** What calls nobody is counted apart: it must not take the place of what does. */
+async function isStorm(unit: Unit, now: Date, severity: Severity): Promise<boolean> {
+  const called = await unit.db.signal.count({
+    where: {
+      calledAt: { gt: later(now, -STORM_MS) },
+      severity: severity === 'info' ? 'info' : { not: 'info' },
+    },
+  });
   return called >= CALLS_IN_STORM;
 }
 

@@ -63,7 +63,12 @@ const MAX_DETAIL = 300;
  * made once in its interval, however many workers there are; one that died in the middle is made again at the next.
  */
 async function claimCheck(database: Database, id: string, owner: string): Promise<Check | null> {
-  const claimed = await database.read.$executeRaw`
+  return database.write(async ({ db }) => {
+    // One at a time for each host: who counts beside another does not see what that takes in hand.
+    await db.$executeRaw`
+      SELECT pg_advisory_xact_lock(hashtext('nomos_check_host'), hashtext(host)) FROM checks
+      WHERE id = ${id}::uuid AND host IS NOT NULL`;
+    const claimed = await db.$executeRaw`
     UPDATE checks c SET lease_owner = ${owner},
       lease_until = clock_timestamp() + (c.timeout_ms + ${LEASE_OVER_MS}::float8) * interval '1 millisecond',
       next_at = clock_timestamp() + c.every_ms * interval '1 millisecond'
@@ -71,7 +76,8 @@ async function claimCheck(database: Database, id: string, owner: string): Promis
       AND (c.lease_until IS NULL OR c.lease_until <= clock_timestamp())
       AND (c.host IS NULL OR (SELECT count(*) FROM checks o
         WHERE o.host = c.host AND o.lease_until > clock_timestamp()) < ${AT_ONCE_PER_HOST})`;
-  return claimed === 0 ? null : database.read.check.findUnique({ where: { id } });
+    return claimed === 0 ? null : db.check.findUnique({ where: { id } });
+  });
 }
 
 /** Gives a check back: due at once, as if it had not been taken, or, where it broke, at its next interval. */

@@ -10,7 +10,8 @@ export type SignalState = (typeof SIGNAL_STATES)[number];
 /** Which state may follow which. Out of `resolved` leads only the same trouble that came back soon. */
 const SIGNAL_MOVES: Readonly<Record<SignalState, readonly SignalState[]>> = {
   raised: ['acknowledged', 'acting', 'muted', 'resolved'],
-  acknowledged: ['acting', 'muted', 'resolved'],
+  // Raised again: its task ended well, and it goes on.
+  acknowledged: ['raised', 'acting', 'muted', 'resolved'],
   acting: ['acknowledged', 'muted', 'resolved'],
   muted: ['raised', 'acknowledged', 'acting', 'muted', 'resolved'],
   resolved: ['raised', 'muted'],
@@ -112,4 +113,14 @@ export function recordSignalMove(
 export async function lockSignal(unit: Unit, id: string): Promise<Signal | null> {
   await unit.db.$queryRaw`SELECT id FROM signals WHERE id = ${id}::uuid FOR UPDATE`;
   return unit.db.signal.findUnique({ where: { id } });
+}
+
+/** Whether the task that was opened for a signal goes on still. */
+export async function hasTaskAtWork(
+  unit: Unit,
+  { sessionId }: Pick<Signal, 'sessionId'>,
+): Promise<boolean> {
+  if (sessionId === null) return false;
+  const open = { id: sessionId, endedAt: null, archivedAt: null };
+  return (await unit.db.session.count({ where: open })) > 0;
 }

@@ -31,7 +31,7 @@ export async function sweepSignals(database: Database): Promise<number> {
   const due = await database.read.$queryRaw<Array<{ id: string }>>`
     SELECT id FROM signals
     WHERE (state = 'muted' AND muted_until <= clock_timestamp())
-      OR (state = 'raised' AND calls > 0 AND reopened_at > called_at
+      OR (state = 'raised' AND reopened_at > coalesce(called_at, raised_at)
         AND reopened_at <= clock_timestamp() - ${CALL_AGAIN_AFTER_MS} * interval '1 millisecond')
     ORDER BY raised_at LIMIT 100`;
   return eachAlone(database, 'signal', due, async ({ id }) =>
@@ -45,7 +45,7 @@ export async function sweepSignals(database: Database): Promise<number> {
         return moveSignal(unit, signal, 'muted', 'raised', mover, { ...called, mutedUntil: null });
       }
       const { state, reopenedAt, calledAt } = signal;
-      if (state !== 'raised' || reopenedAt === null || calledAt === null || calledAt >= reopenedAt)
+      if (state !== 'raised' || reopenedAt === null || (calledAt ?? signal.raisedAt) >= reopenedAt)
         return false;
       await unit.db.signal.update({ where: { id }, data: called });
       const mover = { actor: 'system', data: { why: 'it came back and stays' } };

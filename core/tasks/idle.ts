@@ -27,7 +27,7 @@ export async function sweepIdle(
   database: Database,
   options: { close: boolean },
 ): Promise<IdleSweep> {
-  const swept: IdleSweep = { nudged: 0, closed: 0 };
+  const swept: IdleSweep = { nudged: 0, closed: await endLeftByClients(database) };
   const idle = await idleTasks(database.read, sql`TRUE`);
   await eachAlone(database, 'idle task', idle, async ({ id }) =>
     database.write(async (unit) => {
@@ -65,6 +65,36 @@ export async function sweepIdle(
     }),
   );
   return swept;
+}
+
+/** A client of the API that comes back later than this begins a task of its own (H6). */
+export const CLIENT_IDLE_MS = 60 * 60_000;
+
+/** Ends the tasks of clients that made no call for so long, and may never make one again. */
+async function endLeftByClients(database: Database): Promise<number> {
+  const left = (db: Reader, which: Sql): Promise<Array<{ id: SessionId; name: string | null }>> =>
+    db.$queryRaw(sql`
+      SELECT s.id, (SELECT t.name FROM api_tokens t WHERE t.id::text = s.origin->>'token') AS name FROM sessions s
+      WHERE ${which} AND s.origin->>'kind' = 'mcp' AND s.ended_at IS NULL AND s.archived_at IS NULL
+        AND s.last_activity_at < clock_timestamp() - ${CLIENT_IDLE_MS} * interval '1 millisecond'
+        AND NOT EXISTS (SELECT FROM passes p WHERE p.session_id = s.id AND p.state IN ('queued', 'running'))
+        AND NOT EXISTS (SELECT FROM executions e WHERE e.session_id = s.id
+          AND e.status IN ('requested', 'pending_approval', 'approved', 'queued', 'running'))
+      LIMIT 100`);
+  return eachAlone(database, 'left task', await left(database.read, sql`TRUE`), async ({ id }) =>
+    database.write(async (unit) => {
+      await lockSession(unit, id);
+      const [still] = await left(unit.db, sql`s.id = ${id}::uuid`);
+      if (still === undefined) return false;
+      const { ended } = await completeTask(unit, {
+        sessionId: id,
+        outcome: 'partial',
+        summary: `The client${still.name === null ? '' : ` “${still.name}”`} made no call for an hour.`,
+        by: 'system',
+      });
+      return ended;
+    }),
+  );
 }
 
 /** Idle tasks; `nudged` when they were nudged and nothing was changed, planned or asked since. */

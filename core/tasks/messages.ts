@@ -23,6 +23,8 @@ export async function receiveMessage(
     eventId?: MatrixEventId | undefined;
     /** What came with the words (C16). */
     attachments?: readonly NewAttachment[] | undefined;
+    /** A schedule says them (T14), and nobody is there: what an operator has stopped stays so (T5). */
+    byClock?: true | undefined;
   },
 ): Promise<{ messageId: MessageId }> {
   const session = await lockSession(unit, args.sessionId);
@@ -32,7 +34,7 @@ export async function receiveMessage(
     });
   }
   const messageId = newId<MessageId>();
-  const taskBefore = await setGoing(unit, session);
+  const taskBefore = await setGoing(unit, session, args);
   await unit.db.message.createMany({
     data: {
       id: messageId,

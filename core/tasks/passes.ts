@@ -50,8 +50,9 @@ export async function claimPass(
         }
         await setGoing(unit, session);
       }
-      if (OF_A_PERSON.has(next.cause) && next.stopRequestedAt === null)
-        await listenAgain(unit, sessionId);
+      // Not while it is stopped: then it is the clock's words that are read (T14).
+      const goesOn = next.stopRequestedAt === null && session.pausedReason === null;
+      if (goesOn && OF_A_PERSON.has(next.cause)) await listenAgain(unit, sessionId);
       await unit.db.$executeRaw`
         UPDATE passes SET state = 'running', lease_owner = ${owner}, attempt = attempt + 1,
           started_at = coalesce(started_at, clock_timestamp()),

@@ -19,8 +19,20 @@ export type TaskBefore = z.infer<typeof taskBefore>;
  * Returns what it was before, if it was finished or paused. The caller holds the task's lock, has seen that it is not archived, and
  * refreshes its status.
  */
-export async function setGoing(unit: Unit, session: Session): Promise<TaskBefore | undefined> {
+export async function setGoing(
+  unit: Unit,
+  session: Session,
+  by: { byClock?: true | undefined } = {},
+): Promise<TaskBefore | undefined> {
   const ended = session.endedAt !== null;
+  // What runs by the clock is a turn of its own: it ends no stop (T5).
+  if (by.byClock === true && !ended && isStop(session.pausedReason)) {
+    await unit.db.session.update({
+      where: { id: session.id },
+      data: { lastActivityAt: new Date() },
+    });
+    return undefined;
+  }
   await unit.db.session.update({
     where: { id: session.id },
     data: {
@@ -36,6 +48,11 @@ export async function setGoing(unit: Unit, session: Session): Promise<TaskBefore
   const { status, outcome, summary, pausedReason, failedResumes } = session;
   const endedAt = session.endedAt?.toISOString() ?? null;
   return { endedAt, status, outcome, summary, pausedReason, failedResumes };
+}
+
+/** Whether a task is paused because an operator stopped it. */
+export function isStop(pausedReason: string | null): boolean {
+  return pausedReason?.startsWith('stopped by ') === true;
 }
 
 /** Undoes `setGoing`, for a word that was taken back before anybody had read it (T13). The caller holds the task's lock. */

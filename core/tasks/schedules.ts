@@ -1,6 +1,6 @@
 import { CronExpressionParser } from 'cron-parser';
 import type { Database, Unit } from '../db/database.ts';
-import { NomosError, errorText } from '../errors.ts';
+import { NomosError, NotFoundError, errorText } from '../errors.ts';
 import { settleTrouble } from '../events/settle.ts';
 import { asId, newId, type SessionId } from '../ids.ts';
 import { log } from '../log.ts';
@@ -16,6 +16,8 @@ export type Schedule = Awaited<ReturnType<Unit['db']['schedule']['findUniqueOrTh
 
 /** The least time between two runs: a slip of the pen must not start a task every second. */
 const LEAST_GAP_MS = 5 * 60_000;
+/** So many runs are looked at for it: what comes round no more often has two whole days among them. */
+const GAPS_LOOKED_AT = 600;
 /** Most schedules of an installation. */
 const MOST_SCHEDULES = 100;
 
@@ -94,13 +96,32 @@ function firstRun(when: When, timezone: string, now: Date): Date {
   }
   const { cron } = when;
   const nextAt = nextRun(cron, timezone, now);
-  const second = nextRun(cron, timezone, nextAt);
-  if (second.getTime() - nextAt.getTime() < LEAST_GAP_MS) {
+  if (comesTooOften(cron, now)) {
     throw new NomosError('schedule_invalid', 'operator', `“${cron}” comes round too often.`, {
       hint: 'At least 5 minutes must lie between two runs.',
     });
   }
   return nextAt;
+}
+
+/** Whether any two runs are too close, not only the next two. In UTC, where no clock is put by. */
+function comesTooOften(cron: string, now: Date): boolean {
+  const runs = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: now });
+  let last = -Infinity;
+  for (let look = 0; look < GAPS_LOOKED_AT; look++) {
+    const at = runs.next().toDate().getTime();
+    if (at - last < LEAST_GAP_MS) return true;
+    last = at;
+  }
+  return false;
+}
+
+/** The row as it is, locked: it may be running, or have gone, in this moment. Throws `not_found`. */
+async function locked(unit: Unit, { id }: Pick<Schedule, 'id'>): Promise<Schedule> {
+  await unit.db.$queryRaw`SELECT id FROM schedules WHERE id = ${id}::uuid FOR UPDATE`;
+  const schedule = await unit.db.schedule.findUnique({ where: { id } });
+  if (schedule === null) throw new NotFoundError('schedule', id);
+  return schedule;
 }
 
 /**
@@ -109,10 +130,11 @@ function firstRun(when: When, timezone: string, now: Date): Date {
  */
 export async function pauseSchedule(
   unit: Unit,
-  schedule: Schedule,
+  known: Pick<Schedule, 'id'>,
   paused: boolean,
   by: string,
 ): Promise<Schedule> {
+  const schedule = await locked(unit, known);
   const nextAt = paused ? schedule.nextAt : await nextAfterPause(unit, schedule);
   const changed = await unit.db.schedule.update({
     where: { id: schedule.id },
@@ -129,9 +151,10 @@ export async function pauseSchedule(
 
 async function nextAfterPause(unit: Unit, schedule: Schedule): Promise<Date> {
   const now = await databaseNow(unit);
+  // One that was not paused may just be due: to let it go on must neither refuse it nor pass the run by.
+  if (!schedule.paused) return schedule.nextAt;
   if (schedule.cron !== null) return nextRun(schedule.cron, schedule.timezone, now);
-  // One that was not paused may just be due: to let it go on must not refuse it.
-  if (!schedule.paused || schedule.nextAt.getTime() > now.getTime()) return schedule.nextAt;
+  if (schedule.nextAt.getTime() > now.getTime()) return schedule.nextAt;
   throw new NomosError(
     'schedule_invalid',
     'operator',
@@ -140,8 +163,13 @@ async function nextAfterPause(unit: Unit, schedule: Schedule): Promise<Date> {
   );
 }
 
-/** Deletes a schedule. What it started stays. */
-export async function deleteSchedule(unit: Unit, schedule: Schedule, by: string): Promise<void> {
+/** Deletes a schedule. What it started stays. Throws `not_found` when another was first, or it ran for its one time meanwhile. */
+export async function deleteSchedule(
+  unit: Unit,
+  known: Pick<Schedule, 'id'>,
+  by: string,
+): Promise<void> {
+  const schedule = await locked(unit, known);
   await unit.db.schedule.delete({ where: { id: schedule.id } });
   await settleTrouble(unit, troubleOf(schedule.id));
   unit.audit({ actor: by, action: 'schedule.deleted', subject: schedule.id });
@@ -192,7 +220,7 @@ async function runOne(
       ? null
       : await unit.db.session.findUnique({ where: { id: schedule.sessionId } });
   const obstacle = !isOperator(schedule.createdBy)
-    ? 'who made it is no operator any more'
+    ? 'who made it is no operator any more, or may not schedule'
     : schedule.sessionId !== null && (session === null || session.archivedAt !== null)
       ? 'its task is archived or gone'
       : undefined;
@@ -226,7 +254,7 @@ async function runOne(
   else {
     const sessionId = asId<SessionId>(session.id);
     const turnId = await openTurn(unit, { sessionId, cause: 'schedule' });
-    await receiveMessage(unit, { sessionId, turnId, text, sender: by });
+    await receiveMessage(unit, { sessionId, turnId, text, sender: by, byClock: true });
   }
   unit.audit({
     actor: 'system',

@@ -231,5 +231,5 @@ test('T14, Z1: what somebody made who is no operator any more is paused and star
   const entry = await world.database.read.auditEntry.findFirstOrThrow({
     where: { action: 'schedule.paused', subject: id },
   });
-  expect(entry.data).toEqual({ why: 'who made it is no operator any more' });
+  expect(entry.data).toEqual({ why: 'who made it is no operator any more, or may not schedule' });
 });

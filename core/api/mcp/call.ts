@@ -4,6 +4,7 @@ import { newId, type ToolCallId } from '../../ids.ts';
 import { limits } from '../../limits.ts';
 import { log } from '../../log.ts';
 import { lockSession } from '../../tasks/lock.ts';
+import { safeJson } from '../../text/safe.ts';
 import { agentTools } from '../../tools/index.ts';
 import type { ReadyCall, Tool, ToolOutcome } from '../../tools/tool.ts';
 import type { Actor } from '../actor.ts';
@@ -72,7 +73,7 @@ export async function callTool(
 
 async function look(caller: Caller, ready: ReadyCall<'read'>): Promise<ToolOutcome> {
   const { database } = caller.deps;
-  const task = (await findClientTask(database, caller.token.id)) ?? noTask();
+  const task = (await findClientTask(database.read, caller.token.id)) ?? noTask();
   return ready.run({ ...task, toolCallId: newId(), db: database.read });
 }
 
@@ -138,7 +139,7 @@ async function begin(
     await unit.db.toolCall.create({
       data: {
         ...{ id, ...task, name, callId: id, state: 'running', startedAt: new Date() },
-        arguments: JSON.parse(JSON.stringify(ready.input)) as object,
+        arguments: safeJson(ready.input) ?? {},
         entitySlug: ready.entity ?? null,
       },
     });
@@ -161,9 +162,7 @@ async function end(
       data: {
         state: outcome?.ok === true ? 'done' : 'failed',
         success: outcome?.ok === true,
-        result: JSON.stringify(outcome?.value ?? {})
-          .toWellFormed()
-          .replaceAll('\\u0000', ''),
+        result: JSON.stringify(safeJson(outcome?.value ?? {})),
         endedAt: now,
         durationMs: Math.max(0, now.getTime() - (startedAt ?? now).getTime()),
         ...(outcome?.entity === undefined ? {} : { entitySlug: outcome.entity }),

@@ -1,14 +1,12 @@
-import type { Database, Unit } from '../../db/database.ts';
+import type { Database, Reader, Unit } from '../../db/database.ts';
 import { asId, newId, type PassId, type SessionId, type TurnId } from '../../ids.ts';
 import { completeTask } from '../../tasks/complete.ts';
+import { CLIENT_IDLE_MS } from '../../tasks/idle.ts';
 import { lockSession } from '../../tasks/lock.ts';
 import { addNote } from '../../tasks/messages.ts';
 import { openSession } from '../../tasks/open.ts';
 import { openTurn } from '../../tasks/turns.ts';
 import type { Actor } from '../actor.ts';
-
-/** A client that comes back later than this begins a task of its own. */
-const IDLE_MS = 60 * 60_000;
 
 /** Where the calls of an MCP client are on record: a task, its one turn, and a pass that no model ran. */
 export interface ClientTask {
@@ -18,11 +16,8 @@ export interface ClientTask {
 }
 
 /** The open task of a token's client, if it has one. */
-export async function findClientTask(
-  database: Database,
-  tokenId: string,
-): Promise<ClientTask | undefined> {
-  const rows = await database.read.$queryRaw<ClientTask[]>`
+export async function findClientTask(db: Reader, tokenId: string): Promise<ClientTask | undefined> {
+  const rows = await db.$queryRaw<ClientTask[]>`
     SELECT s.id AS "sessionId", p.turn_id AS "turnId", p.id AS "passId"
     FROM sessions s JOIN passes p ON p.session_id = s.id AND p.cause = 'mcp'
     WHERE s.ended_at IS NULL AND s.archived_at IS NULL
@@ -44,7 +39,8 @@ export async function clientTask(
     // Two calls at once must not open two.
     await unit.db
       .$executeRaw`SELECT pg_advisory_xact_lock(hashtext('nomos_mcp'), hashtext(${tokenId}))`;
-    const open = await findClientTask(database, tokenId);
+    // By this connection: those who wait for the lock may hold all others.
+    const open = await findClientTask(unit.db, tokenId);
     if (open !== undefined) {
       if (!(await lies(unit, open.sessionId))) return open;
       await completeTask(unit, {
@@ -90,7 +86,7 @@ async function openFor(unit: Unit, actor: Actor, tokenId: string): Promise<Clien
 async function lies(unit: Unit, id: SessionId): Promise<boolean> {
   await lockSession(unit, id);
   const rows = await unit.db.$queryRaw<Array<{ idle: boolean }>>`
-    SELECT s.last_activity_at < clock_timestamp() - ${IDLE_MS} * interval '1 millisecond'
+    SELECT s.last_activity_at < clock_timestamp() - ${CLIENT_IDLE_MS} * interval '1 millisecond'
       AND NOT EXISTS (SELECT FROM executions e WHERE e.session_id = s.id
         AND e.status IN ('requested', 'pending_approval', 'approved', 'queued', 'running')) AS idle
     FROM sessions s WHERE s.id = ${id}::uuid`;
