@@ -14,6 +14,7 @@ const WINDOW_BYTES = 16 * 1024;
 const NOTHING: Buffer = Buffer.alloc(0);
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
+const BLANKS: readonly number[] = [LINE_FEED, CARRIAGE_RETURN, 0x20, 0x09];
 
 /**
  * Follows a running command's output and keeps its last lines in the row (X4). Holds a window, never the whole. Lines go into it
@@ -30,6 +31,8 @@ export class OutputFollower {
   #cut = false;
   /** The lines that are not whole yet. */
   readonly #open: Record<OutputStream, Buffer> = { stdout: NOTHING, stderr: NOTHING };
+  /** Whether the stream is in a word that is longer than the window. */
+  readonly #inLongWord: Record<OutputStream, boolean> = { stdout: false, stderr: false };
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -44,15 +47,17 @@ export class OutputFollower {
   /** Takes a piece of output. Both streams share the window, in the order in which their lines ended. */
   add(stream: OutputStream, chunk: Uint8Array): void {
     if (this.#stopped) return;
-    const text = Buffer.concat([this.#open[stream], chunk]);
+    const text = Buffer.concat([this.#open[stream], this.#afterLongWord(stream, chunk)]);
     const end = Math.max(text.lastIndexOf(LINE_FEED), text.lastIndexOf(CARRIAGE_RETURN)) + 1;
     this.#keep(text.subarray(0, end));
     const rest = text.subarray(end);
     if (rest.length <= WINDOW_BYTES) this.#open[stream] = Buffer.from(rest);
     else {
-      // A line without end goes on in pieces.
-      this.#keep(rest);
-      this.#open[stream] = NOTHING;
+      // A line without end goes on in pieces, between words: the other stream may come in between.
+      const word = Math.max(...BLANKS.map((blank) => rest.lastIndexOf(blank))) + 1;
+      this.#keep(rest.subarray(0, word));
+      this.#inLongWord[stream] = rest.length - word > WINDOW_BYTES;
+      this.#open[stream] = this.#inLongWord[stream] ? NOTHING : Buffer.from(rest.subarray(word));
     }
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
@@ -60,11 +65,30 @@ export class OutputFollower {
     }, FLUSH_MS);
   }
 
+  /** The output comes again from its start: what was not whole yet is not gone on with, or the next line is not what it was (X9). */
+  restart(): void {
+    this.#window = NOTHING;
+    this.#cut = false;
+    this.#open.stdout = NOTHING;
+    this.#open.stderr = NOTHING;
+    this.#inLongWord.stdout = false;
+    this.#inLongWord.stderr = false;
+  }
+
   /** Ends the following; the end of the execution stores the whole output. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
     await this.#flushing;
+  }
+
+  /** A word longer than the window is not shown: cut anywhere, it might be half a secret. */
+  #afterLongWord(stream: OutputStream, chunk: Uint8Array): Uint8Array {
+    if (!this.#inLongWord[stream]) return chunk;
+    const end = chunk.findIndex((byte) => BLANKS.includes(byte));
+    if (end < 0) return NOTHING;
+    this.#inLongWord[stream] = false;
+    return chunk.subarray(end);
   }
 
   #keep(text: Buffer): void {

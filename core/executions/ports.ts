@@ -49,6 +49,10 @@ export interface RunRequest {
    * from its start. Past `TARGET_OUTPUT_CAP_BYTES` the target keeps a change's output back until its end.
    */
   onOutput?(stream: OutputStream, chunk: Uint8Array): void;
+  /** Called before a re-attachment brings the output again from its start. */
+  onRestart?(): void;
+  /** For a re-attachment: how much longer from now on the target may take before it is told to end the command. Default `timeoutMs`. */
+  overdueMs?: number;
   /** Cancels: ends the command's whole process group on the target, not the connection alone. */
   signal?: AbortSignal;
 }

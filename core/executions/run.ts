@@ -9,7 +9,7 @@ import { log } from '../log.ts';
 import { claimExecution, renewExecutionLease, runningFor, takeOverExecution } from './claim.ts';
 import { finishExecution, type Mask } from './finish.ts';
 import { OutputFollower } from './output.ts';
-import type { CommandTarget, RemoteRunner, RunEnd, RunRequest } from './ports.ts';
+import type { CommandTarget, RemoteRunner, RunEnd, RunOutput, RunRequest } from './ports.ts';
 import { fixedFiles } from './scripts.ts';
 import { SshError } from './ssh/errors.ts';
 
@@ -64,11 +64,14 @@ async function seeThrough(
       timeoutMs: execution.timeoutMs,
       fixed: fixedFiles(execution.scripts),
       onOutput: (stream, chunk) => output.add(stream, chunk),
+      onRestart: () => output.restart(),
       signal: watch.cancelled,
     };
     await faultPoint('execution.before_start');
-    const end = await Promise.race([follow(deps, execution, request, how), watch.gone]);
+    const end = await Promise.race([follow(deps, execution, request, how, watch), watch.gone]);
     if (end === 'gone') {
+      // A change goes on without us; a read would go on for nobody.
+      if (request.kind === 'read') watch.endIt();
       log.info({ execution: id }, 'execution let go of');
       return;
     }
@@ -87,14 +90,34 @@ async function follow(
   execution: Execution,
   request: RunRequest,
   how: 'run' | 'reattach',
+  watch: Watch,
 ): Promise<RunEnd> {
   if (how === 'reattach' && request.kind === 'read') return interruptedRead();
-  let end = how === 'run' ? await deps.runner.run(request) : await deps.runner.reattach(request);
-  const since = performance.now();
-  const ranForMs = how === 'run' ? 0 : await runningFor(deps.database, request.executionId);
+  const limitMs = request.timeoutMs + REATTACH_GRACE_MS;
+  let ranForMs = how === 'run' ? 0 : await runningFor(deps.database, request.executionId);
+  let since = performance.now();
+  const leftMs = (): number => limitMs - ranForMs - (performance.now() - since);
+  const reattach = (): Promise<RunEnd> =>
+    deps.runner.reattach({ ...request, overdueMs: Math.max(0, leftMs()) });
+  let end = how === 'run' ? await deps.runner.run(request) : await reattach();
+  if (how === 'run' && end.kind === 'connection_lost') {
+    // Counted from when it was sent: it may have waited for its turn.
+    ranForMs = end.durationMs;
+    since = performance.now();
+  }
+  // That something came from it proves that it began, whatever is found there later.
+  let begun = how === 'reattach' && execution.tail !== '';
+  let before: RunOutput = NO_OUTPUT;
   let pauseMs = REATTACH_FIRST_MS;
-  while (end.kind === 'connection_lost' && request.kind === 'change' && !deps.shutdown.aborted) {
-    if (ranForMs + performance.now() - since > request.timeoutMs + REATTACH_GRACE_MS) {
+  while (
+    end.kind === 'connection_lost' &&
+    request.kind === 'change' &&
+    !deps.shutdown.aborted &&
+    !watch.over
+  ) {
+    begun ||= end.shell !== undefined;
+    if (end.stdout.totalBytes + end.stderr.totalBytes > 0) before = end;
+    if (leftMs() < 0) {
       return {
         ...end,
         kind: 'unknown',
@@ -108,10 +131,31 @@ async function follow(
     );
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     pauseMs = Math.min(pauseMs * 2, REATTACH_LONGEST_MS);
-    end = await deps.runner.reattach(request);
+    end = await reattach();
   }
-  return end;
+  return begun && neverStarted(end) ? vanished(before) : end;
 }
+
+function neverStarted(end: RunEnd): boolean {
+  return (
+    (end.kind === 'not_started' && end.error.code === 'ssh_never_started') ||
+    (end.kind === 'cancelled' && !end.started)
+  );
+}
+
+/** It began, and its target knows nothing of it any more: a container that was rolled back, a state directory that was deleted. */
+function vanished({ stdout, stderr, durationMs, shell }: RunOutput): RunEnd {
+  return {
+    kind: 'unknown',
+    reason:
+      'It had begun, and what its target kept of it is gone: was it rolled back, or its state directory deleted?',
+    alive: false,
+    ...{ stdout, stderr, durationMs, shell },
+  };
+}
+
+const NOTHING = { bytes: new Uint8Array(), totalBytes: 0, droppedBytes: 0, gapAt: undefined };
+const NO_OUTPUT: RunOutput = { stdout: NOTHING, stderr: NOTHING, durationMs: 0, shell: undefined };
 
 function commandTarget(execution: Execution): CommandTarget {
   const { host, container } = targetShape.parse(execution.target);
@@ -120,17 +164,13 @@ function commandTarget(execution: Execution): CommandTarget {
 
 /** A read ends with its worker. Nothing was changed, so it is told as a failure that may simply be repeated. */
 function interruptedRead(): RunEnd {
-  const nothing = { bytes: new Uint8Array(), totalBytes: 0, droppedBytes: 0, gapAt: undefined };
   return {
     kind: 'connection_lost',
     error: new SshError(
       'ssh_connection_lost',
       'It only looked, and the process that ran it went away. It changed nothing and may be repeated.',
     ),
-    stdout: nothing,
-    stderr: nothing,
-    durationMs: 0,
-    shell: undefined,
+    ...NO_OUTPUT,
   };
 }
 
@@ -142,10 +182,12 @@ class Watch {
   readonly #timer: NodeJS.Timeout;
   readonly #unsubscribe: () => void;
   #forget: () => void = () => {};
+  readonly #cancel = new AbortController();
+  #over = false;
 
   constructor(deps: RunDeps, execution: Execution) {
     const id = execution.id as ExecutionId;
-    const cancel = new AbortController();
+    const cancel = this.#cancel;
     this.cancelled = cancel.signal;
     if (execution.cancelRequestedAt !== null) cancel.abort();
     this.#unsubscribe = deps.feed.subscribe((event) => {
@@ -174,7 +216,18 @@ class Watch {
     }, leases().heartbeatMs);
   }
 
+  /** Whether the execution is not worked on here any more. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Ends what runs, though nobody cancelled it. */
+  endIt(): void {
+    this.#cancel.abort();
+  }
+
   stop(): void {
+    this.#over = true;
     clearInterval(this.#timer);
     this.#unsubscribe();
     this.#forget();

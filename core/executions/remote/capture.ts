@@ -16,7 +16,8 @@ export class OutputCapture {
   #ringEnd = 0;
   #tailBytes = 0;
   #total = 0;
-  #gap = false;
+  /** What came after a gap; undefined while there is none. */
+  #sinceGap: number | undefined;
 
   constructor(limitBytes: number = CAPTURE_BYTES) {
     this.#half = Math.floor(limitBytes / 2);
@@ -24,8 +25,9 @@ export class OutputCapture {
 
   push(chunk: Uint8Array): void {
     this.#total += chunk.length;
+    if (this.#sinceGap !== undefined) this.#sinceGap += chunk.length;
     const room = this.#half - this.#headBytes;
-    if (room > 0 && !this.#gap) {
+    if (room > 0 && this.#sinceGap === undefined) {
       // Copied: a piece of a larger buffer would keep all of that alive.
       const part = Buffer.from(chunk.subarray(0, room));
       this.#head.push(part);
@@ -35,11 +37,9 @@ export class OutputCapture {
     if (chunk.length > 0) this.#tail(chunk.subarray(Math.max(0, chunk.length - this.#half)));
   }
 
-  /** What comes next is the end of the stream, after a part that the target did not keep. */
+  /** What comes next is the end of the stream, after a part that the target did not keep, if its total says so. */
   gapOnce(): void {
-    if (this.#gap) return;
-    this.#gap = true;
-    this.#tailBytes = 0;
+    this.#sinceGap ??= 0;
   }
 
   get totalBytes(): number {
@@ -48,7 +48,9 @@ export class OutputCapture {
 
   /** `totalBytes`: what the target counted, where it kept only a part. */
   end(totalBytes: number = this.#total): Captured {
-    const bytes = Buffer.concat([...this.#head, this.#tailInOrder()]);
+    const whole = this.#sinceGap === undefined || totalBytes <= this.#total;
+    const tail = whole ? this.#tailBytes : Math.min(this.#tailBytes, this.#sinceGap ?? 0);
+    const bytes = Buffer.concat([...this.#head, this.#lastOf(tail)]);
     const total = Math.max(totalBytes, bytes.length);
     const droppedBytes = total - bytes.length;
     return {
@@ -68,13 +70,13 @@ export class OutputCapture {
     this.#tailBytes = Math.min(this.#half, this.#tailBytes + chunk.length);
   }
 
-  #tailInOrder(): Buffer {
-    if (this.#ring === undefined || this.#tailBytes === 0) return Buffer.alloc(0);
-    const start = (this.#ringEnd - this.#tailBytes + this.#half) % this.#half;
-    const first = Math.min(this.#tailBytes, this.#half - start);
+  #lastOf(bytes: number): Buffer {
+    if (this.#ring === undefined || bytes === 0) return Buffer.alloc(0);
+    const start = (this.#ringEnd - bytes + this.#half) % this.#half;
+    const first = Math.min(bytes, this.#half - start);
     return Buffer.concat([
       this.#ring.subarray(start, start + first),
-      this.#ring.subarray(0, this.#tailBytes - first),
+      this.#ring.subarray(0, bytes - first),
     ]);
   }
 }

@@ -7,6 +7,7 @@ import {
   neverStarted,
   refusal,
   type RunRecord,
+  stateGone,
   targetName,
   unfit,
 } from './ends.ts';
@@ -32,6 +33,9 @@ export function withoutEnd(
   const { target } = request;
   const output = record.output(said.shell);
   if (forced?.end.kind === 'never_started') {
+    // It began, as this channel was told: what is gone is its state on the target, and with it the way to end it.
+    if (said.shell !== undefined)
+      return { kind: 'unknown', reason: stateGone(target), alive: true, ...output };
     return forced.why === 'cancel'
       ? { kind: 'cancelled', groupGone: true, started: false, ...output }
       : { kind: 'not_started', error: neverStarted(target) };
@@ -43,16 +47,16 @@ export function withoutEnd(
   return { kind: 'connection_lost', error, ...output };
 }
 
-/** The end that the wrapper told. */
+/** The end that the wrapper told. `why`: what it was ended for from here, if it was. */
 export function finalEnd(
   request: RunRequest,
   record: RunRecord,
   said: Talk,
   final: FinalMessage,
   starting: boolean,
-  forced: Forced | undefined,
+  why: Forced['why'] | undefined,
 ): RunEnd {
-  const { target, signal } = request;
+  const { target, signal, timeoutMs } = request;
   switch (final.type) {
     case 'void':
       if (signal?.aborted === true)
@@ -77,8 +81,11 @@ export function finalEnd(
       const output = record.output(said.shell, final);
       if (final.cause === 'exit') return exited(final.exitCode, output);
       const { groupGone } = final;
-      // An overdue command that we ended from here ran into its time limit, whatever the target calls it.
-      return final.cause === 'timeout' || forced?.why === 'overdue'
+      // An overdue command that was ended from here, by us or by a worker before us, ran into its time limit, whatever the
+      // target calls it: what nobody cancelled was not cancelled.
+      const overdue =
+        why === 'overdue' || (signal?.aborted !== true && final.durationMs >= timeoutMs);
+      return final.cause === 'timeout' || overdue
         ? { kind: 'timed_out', groupGone, ...output }
         : { kind: 'cancelled', groupGone, started: true, ...output };
     }

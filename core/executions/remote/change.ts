@@ -57,6 +57,7 @@ export class Changes {
     const giveUpAt = performance.now() + this.#times.reattachForMs;
     for (;;) {
       const record = new RunRecord(request);
+      request.onRestart?.();
       let end: RunEnd;
       try {
         end = await this.#follow(
@@ -116,15 +117,18 @@ export class Changes {
     exec: ExecRequest,
     starting: boolean,
   ): Promise<RunEnd> {
-    const { target, executionId, signal, timeoutMs } = request;
+    const { target, executionId, signal, timeoutMs, overdueMs = timeoutMs } = request;
     const { graceMs, slackMs } = this.#times;
     let channel: ExecChannel | undefined;
     let forced: Forced | undefined;
     let hangUp: NodeJS.Timeout | undefined;
     let forcing: Promise<void> | undefined;
+    let forcedWhy: Forced['why'] | undefined;
     let over = false;
 
     const force = (why: 'cancel' | 'overdue'): void => {
+      // Told at once: the end of the command may come before that of the cancellation.
+      forcedWhy ??= why;
       forcing ??= this.cancel(executionId, target).then((end) => {
         forced = { why, end };
         // The channel tells the end itself, with the last of the output, unless it is as dead as that.
@@ -144,7 +148,8 @@ export class Changes {
         onOutput: (stream, chunk, afterGap) => record.take(stream, chunk, afterGap),
         onChannel: (opened) => {
           channel = opened;
-          overdue = setTimeout(() => force('overdue'), timeoutMs + graceMs + slackMs);
+          record.sent();
+          overdue = setTimeout(() => force('overdue'), overdueMs + graceMs + slackMs);
           // Until now the signal only kept the request from being sent.
           if (signal?.aborted === true) cancel();
           else signal?.addEventListener('abort', cancel, { once: true });
@@ -152,7 +157,7 @@ export class Changes {
       });
       over = true;
       if (said.final !== undefined)
-        return finalEnd(request, record, said, said.final, starting, forced);
+        return finalEnd(request, record, said, said.final, starting, forcedWhy);
       await forcing;
       return withoutEnd(request, record, said, starting, forced);
     } finally {

@@ -10,7 +10,7 @@ import type { Talk } from './talk.ts';
 /** Gathers what one run puts out, and makes its end. */
 export class RunRecord {
   readonly #request: RunRequest;
-  readonly #since = performance.now();
+  #since = performance.now();
   readonly #captures = { stdout: new OutputCapture(), stderr: new OutputCapture() };
 
   constructor(request: RunRequest) {
@@ -21,6 +21,11 @@ export class RunRecord {
     if (afterGap) this.#captures[stream].gapOnce();
     this.#captures[stream].push(chunk);
     this.#request.onOutput?.(stream, chunk);
+  }
+
+  /** The request has left; what it waited for its turn does not count. */
+  sent(): void {
+    this.#since = performance.now();
   }
 
   get elapsedMs(): number {
@@ -118,6 +123,11 @@ export function goneReason(
   if (reason === 'rebooted') return `${name} was restarted while the command ran.`;
   const rest = alive ? 'parts of the command still run' : 'nothing of the command runs any more';
   return `What watched the command on ${name} was ended from outside; ${rest}, and its exit code was not kept.`;
+}
+
+/** Why a command that began can be neither followed nor ended. */
+export function stateGone(target: CommandTarget): string {
+  return `It began on ${targetName(target)}, and what is kept of it there is gone (rolled back, or its state directory deleted): it could not be ended, and may still run.`;
 }
 
 /** The end of a request that provably never left. Throws what is no failure of SSH. */

@@ -6,6 +6,8 @@ import { newId } from '../../ids.ts';
 import type { CommandTarget } from '../ports.ts';
 import {
   attachRequest,
+  BEGIN,
+  onOneLine,
   cancelRequest,
   decodeCommand,
   encodeCommand,
@@ -62,7 +64,7 @@ describe('the exec string', () => {
         const id = newId();
         const { exec } = startRequest(host, id, text, 60_000);
         expect(exec).toBe(
-          `exec sh -c 'eval "$1"' nomos1 '${WRAPPER_SCRIPT}' start ${id} ${Buffer.byteLength(text)} 60000 3000`,
+          `exec sh -c '${BEGIN}' nomos1 '${onOneLine(WRAPPER_SCRIPT)}' start ${id} ${Buffer.byteLength(text)} 60000 3000`,
         );
       }),
     );
@@ -71,7 +73,7 @@ describe('the exec string', () => {
   test('X6: a container is entered by its number', () => {
     const id = newId();
     expect(readRequest(container, id, 'true', 1_000, 500).exec).toBe(
-      `exec pct exec 104 -- sh -c 'eval "$1"' nomos1 '${READ_SCRIPT}' read ${id} 4 1000 500`,
+      `exec pct exec 104 -- sh -c '${BEGIN}' nomos1 '${onOneLine(READ_SCRIPT)}' read ${id} 4 1000 500`,
     );
   });
 
@@ -116,12 +118,13 @@ describe('the exec string', () => {
   test.each([
     ['true'],
     ['exec sh -c true'],
-    [`exec sh -c 'eval "$1"' nomos1 '' attach`],
-    [`exec sh -c 'eval "$1"' nomos1 '' attach 01890000-0000-7000-8000-00000000000G`],
-    [`exec sh -c 'eval "$1"' nomos1 '' attach 01890000-0000-7000-8000-000000000000; rm x`],
-    [`exec sh -c 'eval "$1"' nomos1 '' attach 01890000-0000-7000-8000-000000000000 1`],
-    [`exec sh -c 'eval "$1"' nomos1 '' start 01890000-0000-7000-8000-000000000000 1 2`],
-    [`exec sh -c 'eval "$1"' nomos1 '' erase 01890000-0000-7000-8000-000000000000`],
+    [`exec sh -c 'eval "$1"' nomos1 '' attach 01890000-0000-7000-8000-000000000000`],
+    [`exec sh -c '${BEGIN}' nomos1 '' attach`],
+    [`exec sh -c '${BEGIN}' nomos1 '' attach 01890000-0000-7000-8000-00000000000G`],
+    [`exec sh -c '${BEGIN}' nomos1 '' attach 01890000-0000-7000-8000-000000000000; rm x`],
+    [`exec sh -c '${BEGIN}' nomos1 '' attach 01890000-0000-7000-8000-000000000000 1`],
+    [`exec sh -c '${BEGIN}' nomos1 '' start 01890000-0000-7000-8000-000000000000 1 2`],
+    [`exec sh -c '${BEGIN}' nomos1 '' erase 01890000-0000-7000-8000-000000000000`],
   ])('Z3: %s is nothing of ours', (exec) => {
     expect(parseExec(exec)).toBeNull();
   });

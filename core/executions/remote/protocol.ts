@@ -3,8 +3,10 @@
  *
  * Each action is one SSH `exec` request without a terminal. Its string is
  *
- *     exec [pct exec <pveId> -- ]sh -c 'eval "$1"' nomos1 '<script>' <action> <arguments>
+ *     exec [pct exec <pveId> -- ]sh -c '<begin>' nomos1 '<script>' <action> <arguments>
  *
+ * In the script every newline is written as `~` and every `!` as `^`, since csh takes neither between single quotes;
+ * <begin> turns them back and runs it.
  * The script is fixed text; the arguments are ids and numbers. The operator's command is never part of the string: it comes on
  * standard input as one line of printable ASCII (`encodeCommand`), so that no quoting on the way can change it, through a login
  * shell, `pct exec` or both. `parseExec` reads the string back; a server that simulates a target needs neither the script nor
@@ -180,15 +182,19 @@ export function decodeCommand(line: string): Buffer {
   );
 }
 
+/** Runs the script that is $1, see `onOneLine`. */
+export const BEGIN =
+  'x=$(PATH=$PATH:/usr/bin:/bin; printf "%s" "$1" | tr "~^" "\\012\\041"); shift; set -- "$x" "$@"; eval "$x"';
+
 const EXEC =
-  /^exec (?:pct exec ([1-9][0-9]{2,8}) -- )?sh -c 'eval "\$1"' nomos1 '[^']*' (start|read|attach|cancel) ([0-9a-f-]{36})((?: [0-9]{1,10})*)$/;
+  /^exec (?:pct exec ([1-9][0-9]{2,8}) -- )?sh -c '([^']*)' nomos1 '[^']*' (start|read|attach|cancel) ([0-9a-f-]{36})((?: [0-9]{1,10})*)$/;
 
 /** Reads an exec string back, for a server that plays a target. Null for anything that this module did not build. */
 export function parseExec(exec: string): RemoteAction | null {
   const match = EXEC.exec(exec);
   if (match === null) return null;
-  const [, pve, action, id, rest] = match;
-  if (id === undefined || !ID.test(id)) return null;
+  const [, pve, begin, action, id, rest] = match;
+  if (begin !== BEGIN || id === undefined || !ID.test(id)) return null;
   const numbers = (rest ?? '').trim().split(' ').filter(Boolean).map(Number);
   const pveId = pve === undefined ? undefined : Number(pve);
   if (action === 'start' || action === 'read') {
@@ -229,7 +235,12 @@ function execString(
     }
     into = `pct exec ${pveId} -- `;
   }
-  return `exec ${into}sh -c 'eval "$1"' ${PROTOCOL} '${script}' ${[action, id, ...args].join(' ')}`;
+  return `exec ${into}sh -c '${BEGIN}' ${PROTOCOL} '${onOneLine(script)}' ${[action, id, ...args].join(' ')}`;
+}
+
+/** A script as every login shell hands it on between single quotes: csh takes neither newlines nor `!` there. */
+export function onOneLine(script: string): string {
+  return script.replaceAll('\n', '~').replaceAll('!', '^');
 }
 
 function wholeMs(ms: number): number {

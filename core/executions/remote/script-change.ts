@@ -18,9 +18,10 @@ const DRAIN_SECONDS = 1;
  *   live       a pipe that the supervisor holds open: reading it blocks until the supervisor is gone
  *   ctl        a pipe that takes the word to cancel
  *   o e done   pipes from the command to what keeps its output, and the word that all of it is kept
- *   out err    the output up to the cap; .tail: the end of what went past it; .count: what dd says, with the number of all bytes
+ *   out err    the output up to the cap; .tail: the end of all, where there was more; .count: what dd says, with the number of all bytes
  *   pid        the command's process, and its start time
  *   exit       cause, exit code, whether its session is gone, milliseconds; made whole, by a rename
+ * What is older than a week goes, by the target's clock; not what still runs, since that clock may jump.
  * The room of exit and .count on the disk is taken before the start, so that a command that fills it is still told truthfully.
  */
 export const STATE = `
@@ -34,7 +35,8 @@ d=$state/$id
 boot=none
 { read -r boot </proc/sys/kernel/random/boot_id; } 2>/dev/null
 prepare_state() {
-  [ -d "$state" ] || m=$( { mkdir -p "$state" && chmod 700 "$base" "$state"; } 2>&1 ) || refuse state "$m"
+  [ -d "$base" ] || m=$( { mkdir -p "$base" && chmod 700 "$base"; } 2>&1 ) || refuse state "$m"
+  [ -d "$state" ] || m=$( { mkdir -p "$state" && chmod 700 "$state"; } 2>&1 ) || refuse state "$m"
   [ -O "$base" ] && [ -O "$state" ] || refuse state "$state belongs to someone else"
 }
 claim() { ln -s "$1" "$d/go" 2>/dev/null; }
@@ -108,10 +110,14 @@ total() {
   case $t in ""|*[!0-9]*) t=$2 ;; esac
 }
 tail_of() {
-  [ -s $2.tail ] || return 0
-  set -- $1 $2 $(ls -ln $2.tail)
-  printf "%s %s\\n" $1 $7
-  cat $2.tail
+  [ -e $2.tail ] || return 0
+  set -- $1 $2 $(ls -ln $2) $(ls -ln $2.tail)
+  total $2 $7
+  t=$((t - $7))
+  [ $t -le \${16} ] || t=\${16}
+  [ $t -gt 0 ] || return 0
+  printf "%s %s\\n" $1 $t
+  tail -c $t $2.tail
 }
 ended() {
   read -r why code gone ms <exit
@@ -126,7 +132,7 @@ follow() {
   read -r x <&9
   kill -s TERM $pp
   wait $pp || ( pump 1 )
-  if [ -e exit ]; then tail_of O out; tail_of E err; ended; else give_up; gone keep; fi
+  if [ -e exit ]; then tail_of O out; tail_of E err; ended; else [ ! -e live ] || give_up; gone keep; fi
   exit 0
 }
 `;
@@ -134,10 +140,12 @@ follow() {
 /** Runs a change and keeps its output and its end, whoever listens. */
 export const SUPERVISE = `
 keep() {
-  dd bs=65536 <$1 2<>$2.count | {
-    ( trap "" XFSZ; ulimit -c 0; ulimit -f ${TARGET_OUTPUT_CAP_BYTES / 512} && exec cat ) >$2
-    exec tail -c ${TARGET_TAIL_BYTES} >$2.tail
-  }
+  dd bs=65536 <$1 2<>$2.count |
+    ( trap "" XFSZ; ulimit -c 0; ulimit -f ${TARGET_OUTPUT_CAP_BYTES / 512} && exec tee $2 || exec cat ) |
+    tail -c ${TARGET_TAIL_BYTES} >$2.tail
+  set -- $2 $(ls -ln $2)
+  total $1 $6
+  [ $t -gt $6 ] || : >$1.tail
   echo x >&6
 }
 uptime() { u=0.00; { read -r u x </proc/uptime; } 2>/dev/null; x=\${u#*.}; u=$(( \${u%.*} * 1000 + \${x#0} * 10 )); }
@@ -172,6 +180,14 @@ supervise() {
   uptime
   printf "%-62s\\n" "$why $r $gone $((u - since))" 1<>exit.new && mv exit.new exit
   exec 8<&-
-  find "$state/." ! -name . -prune -type d -mtime +${TARGET_KEEP_DAYS} -exec rm -rf {} +
+  find "$state/." ! -name . -prune -type d -mtime +${TARGET_KEEP_DAYS} | while read -r f; do clean; done
+}
+clean() {
+  cd "$f" || return
+  if [ -e go ] && [ ! -e exit ] && read -r x was <meta && [ "$was" = "$boot" ]; then
+    read -r p x <pid || return
+    read -r l <"/proc/$p/stat" && set -- \${l##*") "} && [ "\${20}" = "$x" ] && return
+  fi
+  rm -rf "$f"
 }
 `;

@@ -41,7 +41,7 @@ grace=3000
 case $2 in
 start)
   if [ ! -d "$d" ]; then
-    needs="dd cat tail ls ln mkfifo mv find"
+    needs="dd cat tail tee ls ln mkfifo mv find"
 ${TAKE_COMMAND}${COMPARE}
     prepare_state
   fi
@@ -93,7 +93,7 @@ function compact(script: string): string {
     .map((line) => line.trim())
     .filter((line) => line !== '')
     .join('\n');
-  if (/'|\\\\/.test(text))
-    throw new Error('A target script holds a single quote or a doubled backslash.');
+  if (/['~^]|\\\\/.test(text))
+    throw new Error('A target script holds a single quote, a doubled backslash, "~" or "^".');
   return text;
 }

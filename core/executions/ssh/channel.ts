@@ -29,8 +29,8 @@ const EXEC_ANSWER_MS = 30_000;
 const CLOSE_ANSWER_MS = 500;
 
 /**
- * Sends an exec request over a live connection. Rejects with `SshError`: `ssh_channel_refused` and `ssh_closed` if provably
- * nothing was run, `ssh_connection_lost` if the request may have arrived.
+ * Sends an exec request over a live connection. Rejects with `SshError`: `ssh_channel_refused`, `ssh_closed` and
+ * `ssh_closed_early` if provably nothing was run, `ssh_connection_lost` if the request may have arrived.
  */
 export function openChannel(
   client: Client,
@@ -46,7 +46,7 @@ export function openChannel(
       client.exec(command, (error, channel) => {
         clearTimeout(unanswered);
         if (error === undefined) resolve(wire(channel, handlers));
-        else reject(channelError(host, error));
+        else reject(channelError(host, error, !socket.destroyed));
       });
     } catch (cause) {
       clearTimeout(unanswered);

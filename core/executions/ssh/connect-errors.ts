@@ -108,8 +108,11 @@ export function loginError(
   }
 }
 
-/** Why an exec request came to nothing, and whether it may have arrived. */
-export function channelError(host: HostEndpoint, cause: Error): SshError {
+/**
+ * Why an exec request came to nothing, and whether it may have arrived. `alive`: the connection stands. ssh2 says "Unable to exec" as
+ * well when the link breaks before the answer comes, and "No response" only while the channel is not open, before anything was sent.
+ */
+export function channelError(host: HostEndpoint, cause: Error, alive: boolean): SshError {
   const fields = { host: host.slug };
   if (/Channel open failure/.test(cause.message)) {
     return new SshError(
@@ -122,7 +125,14 @@ export function channelError(host: HostEndpoint, cause: Error): SshError {
       },
     );
   }
-  if (/Unable to exec/.test(cause.message)) {
+  if (/No response from server/.test(cause.message)) {
+    return new SshError(
+      'ssh_closed_early',
+      `${where(host)} closed the connection before the command was sent.`,
+      { fields, cause },
+    );
+  }
+  if (alive && /Unable to exec/.test(cause.message)) {
     return new SshError(
       'ssh_channel_refused',
       `${where(host)} does not let "${host.user}" run commands.`,

@@ -1,7 +1,7 @@
 import type { HostEndpoint } from '../ports.ts';
 import type { ChannelHandlers, ExecChannel } from './channel.ts';
 import { connect, type ConnectSettings, type SshConnection } from './connection.ts';
-import { asError, SshError } from './errors.ts';
+import { asError, SshError, type SshErrorCode } from './errors.ts';
 
 /** Limits of the connections to one host. */
 export interface PoolLimits {
@@ -18,6 +18,12 @@ export interface PoolLimits {
   /** Default 10 s. */
   maxBackoffMs: number;
 }
+
+// Of a connection that served before: a new one may do.
+const NOTHING_SENT: ReadonlySet<SshErrorCode> = new Set([
+  'ssh_channel_refused',
+  'ssh_closed_early',
+]);
 
 /** The figures above. */
 export const DEFAULT_POOL_LIMITS: PoolLimits = {
@@ -44,6 +50,12 @@ interface Member {
   open: number;
   /** The server's own limit where it proved to be lower than ours. */
   cap: number;
+  /** The same for cancellations, which may take more channels than others; only the server limits those. */
+  most: number;
+  /** Made beyond the limit because all others were full: for cancellations alone. */
+  control: boolean;
+  /** Whether the server has ever opened a channel on it. */
+  served: boolean;
   idleTimer: NodeJS.Timeout | undefined;
 }
 
@@ -89,13 +101,15 @@ export class HostConnections {
         // Whoever was given a turn and was cancelled in the same moment sends nothing.
         if (options.signal?.aborted === true) throw this.#cancelled();
         await options.beforeSend?.();
-        return await member.connection.exec(command, {
+        const channel = await member.connection.exec(command, {
           ...handlers,
           onClose: (exit) => {
             this.#release(member);
             handlers.onClose(exit);
           },
         });
+        member.served = true;
+        return channel;
       } catch (error) {
         const others = member.open - 1;
         this.#release(member);
@@ -103,8 +117,13 @@ export class HostConnections {
         if (error.code === 'ssh_channel_refused' && others > 0) {
           // This server takes fewer channels than we thought; nothing was run, so another connection may try.
           member.cap = Math.min(member.cap, others);
-        } else if (error.code === 'ssh_closed' && !this.#closed) {
-          // The connection went before anything was sent over it; it is not given out again.
+          member.most = Math.min(member.most, others);
+        } else if (
+          !this.#closed &&
+          (error.code === 'ssh_closed' || (member.served && NOTHING_SENT.has(error.code)))
+        ) {
+          // The connection went before anything was sent over it, or is full at the server's end of what was given up here and has not
+          // ended there; it is not given out again.
           member.cap = Number.NEGATIVE_INFINITY;
           member.connection.end();
         } else throw error;
@@ -180,13 +199,17 @@ export class HostConnections {
   #free(control: boolean): Member | undefined {
     const extra = control ? this.#limits.controlChannels : 0;
     return this.#members
-      .filter((member) => member.connection.alive && member.open < member.cap + extra)
+      .filter((member) => member.connection.alive && (control || !member.control))
+      .filter((member) => member.open < Math.min(member.most, member.cap + extra))
       .sort((a, b) => a.open - b.open)[0];
   }
 
   #grow(): void {
-    if (this.#connecting || this.#closed || this.#members.length >= this.#limits.connectionsPerHost)
-      return;
+    if (this.#connecting || this.#closed) return;
+    // Where a server's own limit leaves nothing for cancellations, they get a connection of their own.
+    const cancels =
+      this.#waiters.some((one) => one.control) && !this.#members.some((one) => one.control);
+    if (this.#full() && !cancels) return;
     this.#connecting = true;
     const waitMs = this.#notBefore - performance.now();
     if (waitMs > 0) this.#backoffTimer = setTimeout(() => void this.#connect(), waitMs);
@@ -201,6 +224,9 @@ export class HostConnections {
         connection,
         open: 0,
         cap: this.#limits.channelsPerConnection,
+        most: Number.POSITIVE_INFINITY,
+        control: this.#full(),
+        served: false,
         idleTimer: undefined,
       };
       this.#failures = 0;
@@ -222,7 +248,13 @@ export class HostConnections {
       this.#failures += 1;
       // With another connection alive, the commands that wait for a second one go on over that.
       if (!this.#members.some((one) => one.connection.alive)) this.#failWaiters(asError(error));
+      else if (this.#waiters.length > 0) this.#grow();
     }
+  }
+
+  #full(): boolean {
+    const shared = this.#members.filter((member) => !member.control);
+    return shared.length >= this.#limits.connectionsPerHost;
   }
 
   #lost(member: Member | undefined): void {
