@@ -3,7 +3,7 @@ import type { Unit } from '../db/database.ts';
 import type { NomosError } from '../errors.ts';
 import { endIfAnswered } from '../tasks/answered.ts';
 import { endPass } from '../tasks/passes.ts';
-import { isStop } from '../tasks/reopen.ts';
+import { STOPPED_BY } from '../tasks/reopen.ts';
 import { setTitle } from '../tasks/status.ts';
 import { titleFrom } from '../tasks/title.ts';
 import { cutLabel, quoted } from '../text/label.ts';
@@ -173,20 +173,13 @@ async function waitBefore(
  * A pass that came to an end ends a row of failures, and with it the pause that they, or an earlier stop, had led to. A stop of this
  * very pass that came too late to end it still holds: what goes on by itself wakes nobody, and the task says for whom it waits (C8).
  */
-async function forgetFailures(unit: Unit, { sessionId, passId }: PassScope): Promise<void> {
-  const { stopRequestedAt, turn, session } = await unit.db.pass.findUniqueOrThrow({
-    where: { id: passId },
-    select: {
-      stopRequestedAt: true,
-      turn: { select: { cause: true } },
-      session: { select: { pausedReason: true } },
-    },
-  });
-  // Nor does the end of what ran by the clock end it.
-  const holds =
-    stopRequestedAt !== null || (turn.cause === 'schedule' && isStop(session.pausedReason));
-  await unit.db.session.updateMany({
-    where: { id: sessionId, OR: [{ failedResumes: { gt: 0 } }, { pausedReason: { not: null } }] },
-    data: { failedResumes: 0, ...(holds ? {} : { pausedReason: null }) },
-  });
+async function forgetFailures(unit: Unit, { passId }: PassScope): Promise<void> {
+  // Nor does the end of what ran by the clock end a stop.
+  await unit.db.$executeRaw`
+    UPDATE sessions s SET failed_resumes = 0,
+      paused_reason = CASE WHEN p.stop_requested_at IS NOT NULL
+        OR (t.cause = 'schedule' AND starts_with(s.paused_reason, ${STOPPED_BY})) THEN s.paused_reason END
+    FROM passes p JOIN turns t ON t.id = p.turn_id
+    WHERE p.id = ${passId}::uuid AND s.id = p.session_id
+      AND (s.failed_resumes > 0 OR s.paused_reason IS NOT NULL)`;
 }

@@ -11,6 +11,9 @@ const taskBefore = z.strictObject({
   pausedReason: z.string().nullable(),
   failedResumes: z.int(),
 });
+/** How the reason begins why a task is paused that an operator stopped. */
+export const STOPPED_BY = 'stopped by ';
+
 /** What a finished or paused task was before a word set it going. */
 export type TaskBefore = z.infer<typeof taskBefore>;
 
@@ -26,7 +29,7 @@ export async function setGoing(
 ): Promise<TaskBefore | undefined> {
   const ended = session.endedAt !== null;
   // What runs by the clock is a turn of its own: it ends no stop (T5).
-  if (by.byClock === true && !ended && isStop(session.pausedReason)) {
+  if (by.byClock === true && !ended && session.pausedReason?.startsWith(STOPPED_BY) === true) {
     await unit.db.session.update({
       where: { id: session.id },
       data: { lastActivityAt: new Date() },
@@ -48,11 +51,6 @@ export async function setGoing(
   const { status, outcome, summary, pausedReason, failedResumes } = session;
   const endedAt = session.endedAt?.toISOString() ?? null;
   return { endedAt, status, outcome, summary, pausedReason, failedResumes };
-}
-
-/** Whether a task is paused because an operator stopped it. */
-export function isStop(pausedReason: string | null): boolean {
-  return pausedReason?.startsWith('stopped by ') === true;
 }
 
 /** Undoes `setGoing`, for a word that was taken back before anybody had read it (T13). The caller holds the task's lock. */

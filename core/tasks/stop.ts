@@ -1,6 +1,7 @@
 import type { Unit } from '../db/database.ts';
 import type { SessionId, TurnId } from '../ids.ts';
 import { databaseNow, lockSession } from './lock.ts';
+import { STOPPED_BY } from './reopen.ts';
 
 /**
  * Asks the running pass of a task (or only of one turn) to end at its next step, and drops those that were not begun (T5). What was
@@ -60,7 +61,7 @@ async function waitForOperator(unit: Unit, sessionId: SessionId, by: string): Pr
   if (others > 0) return;
   const { count } = await unit.db.session.updateMany({
     where: { id: sessionId, endedAt: null },
-    data: { pausedReason: `stopped by ${by}` },
+    data: { pausedReason: `${STOPPED_BY}${by}` },
   });
   if (count > 0) {
     unit.emit({ type: 'session.changed', sessionId, refId: sessionId, data: { what: 'paused' } });
