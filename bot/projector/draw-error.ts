@@ -113,10 +113,17 @@ export async function settleByMessage(context: DrawContext, messageId: string): 
   const message = await context.unit.db.message.findUnique({ where: { id: messageId } });
   if (message === null || message.role !== 'operator') return;
   if (await isByClock(context, message)) return;
+  const { sessionId } = message;
+  const said = await context.unit.db.event.findFirst({
+    where: { sessionId, type: 'message.received', refId: messageId },
+    select: { id: true },
+  });
   await settleCards(
     context,
-    { sessionId: message.sessionId },
+    { sessionId },
     message.sender === null ? null : asId<UserId>(message.sender),
+    // Perhaps drawn late: what came up after it was not meant.
+    ({ id }) => said === null || id < said.id,
   );
 }
 
@@ -136,7 +143,12 @@ export async function settleByResumption(
   event: LoggedEvent,
 ): Promise<void> {
   const by = event.data['by'];
-  await settleCards(context, { sessionId }, typeof by === 'string' ? asId<UserId>(by) : null);
+  await settleCards(
+    context,
+    { sessionId },
+    typeof by === 'string' ? asId<UserId>(by) : null,
+    ({ id }) => id < event.id,
+  );
 }
 
 const settledShape = z.looseObject({
@@ -146,13 +158,17 @@ const settledShape = z.looseObject({
 });
 
 /** What no task has is over, by itself or by an operator's word: its open cards say so. */
-export async function settleOutside(context: DrawContext, { data }: LoggedEvent): Promise<void> {
+export async function settleOutside(
+  context: DrawContext,
+  { id, data }: LoggedEvent,
+): Promise<void> {
   const { about, event, by } = settledShape.parse(data);
   await settleCards(
     context,
     { sessionId: null },
     by === undefined ? null : asId<UserId>(by),
-    (one) => (event === undefined ? one.data['about'] === about : String(one.id) === event),
+    (one) =>
+      event === undefined ? one.data['about'] === about && one.id < id : String(one.id) === event,
   );
 }
 

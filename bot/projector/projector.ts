@@ -181,7 +181,12 @@ export class Projector {
     const { database } = this.#options;
     for (const [key, late] of this.#late) {
       try {
-        await database.write(async (unit) => this.#draw(unit, [late.touched]));
+        await database.write(async (unit) => {
+          const since = await eventsSince(unit, late.touched);
+          // How the switch is by now stands in the lobby already.
+          if (late.touched.kind === 'switch' && since.length > 0) return;
+          await this.#draw(unit, [late.touched, ...touchedByAll(since).filter(isSettling)]);
+        });
         this.#late.delete(key);
       } catch (error) {
         await database.read.$queryRaw`SELECT 1`;
@@ -291,6 +296,34 @@ async function lockCursor(unit: Unit): Promise<bigint> {
     INSERT INTO matrix_state (key, value) VALUES (${PROJECTOR_STATE}, ${begin}::jsonb)
     ON CONFLICT (key) DO UPDATE SET updated_at = now() RETURNING value`;
   return BigInt(cursorShape.parse(row?.value).cursor);
+}
+
+/** What was told after an event that is drawn late, and bears on how it is to be drawn: that an error was dealt with, another switch. */
+async function eventsSince({ db }: Unit, touched: Touched): Promise<LoggedEvent[]> {
+  if (touched.kind !== 'switch' && touched.kind !== 'error') return [];
+  const { id, sessionId } = touched.event;
+  const types: readonly EventType[] =
+    touched.kind === 'switch'
+      ? ['settings.changed']
+      : sessionId === null
+        ? ['error.settled']
+        : ['message.received', 'session.changed'];
+  const rows = await db.event.findMany({
+    where: {
+      ...{ id: { gt: id }, type: { in: [...types] } },
+      ...(touched.kind === 'switch' ? { refId: 'paused' } : { sessionId }),
+    },
+    orderBy: { id: 'asc' },
+  });
+  return rows.map((row) => ({
+    ...row,
+    type: row.type as EventType,
+    data: z.record(z.string(), z.unknown()).parse(row.data),
+  }));
+}
+
+function isSettling({ kind }: Touched): boolean {
+  return kind === 'message' || kind === 'resumed' || kind === 'settled';
 }
 
 async function moveCursor(unit: Unit, cursor: bigint): Promise<void> {

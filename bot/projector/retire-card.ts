@@ -14,12 +14,15 @@ import { waitingName } from './waiting-name.ts';
  */
 export async function retireCard(
   context: DrawContext,
-  approval: Pick<Approval, 'id' | 'sessionId' | 'turnId'>,
+  approval: Pick<Approval, 'id' | 'sessionId' | 'turnId' | 'createdAt'>,
   key: string,
 ): Promise<void> {
   const { unit } = context;
   const card = await unit.db.matrixCard.findUnique({ where: { cardKey: key } });
   if (card === null || card.eventId === null) return;
+  // This asking's own card: it was drawn for another reason before this.
+  const own = { cardKey: key, kind: 'send' as const, createdAt: { gte: approval.createdAt } };
+  if ((await unit.db.matrixOutbox.count({ where: own })) > 0) return;
   const session = await shownSession(context, approval.sessionId);
   if (session === undefined) return;
   const waiting = await waitingName(unit.db, session, approval.id);

@@ -5,7 +5,7 @@ import type { Touched } from './touched.ts';
 
 /** How long after it began to look stuck a task is looked at again: the tick that comes next finds it. */
 const STUCK_WINDOW_MS = 60_000;
-/** A card whose edit was given up is drawn again after so long, for so long, and with so many edits given up at most. */
+/** A card whose edit was given up is drawn again after so long, for so long, and with so many edits given up in a row at most. */
 const AGAIN_AFTER_MS = 60_000;
 const AGAIN_FOR_MS = 60 * 60_000;
 const AGAIN_MOST = 5;
@@ -69,7 +69,8 @@ async function givenUp(db: Reader, until: Date, since: Date): Promise<Touched[]>
     FROM matrix_cards c
     WHERE c.content_hash = '' AND c.event_id IS NOT NULL AND c.updated_at BETWEEN ${since} AND ${until}
       AND (SELECT count(*) FROM matrix_outbox o WHERE o.card_key = c.card_key AND o.kind = 'edit'
-        AND o.state = 'failed' AND o.created_at > ${since}) < ${AGAIN_MOST}
+        AND o.state = 'failed' AND o.id > coalesce((SELECT max(s.id) FROM matrix_outbox s
+          WHERE s.card_key = c.card_key AND s.state = 'sent'), 0)) < ${AGAIN_MOST}
     LIMIT 100`);
   return cards.flatMap(({ kind, ref, first }): Touched[] => {
     switch (kind) {

@@ -124,7 +124,13 @@ export async function endFailed(
   if (session.endedAt === null) {
     await unit.db.session.update({
       where: { id: sessionId },
-      data: { failedResumes: failures, pausedReason: cutLabel(message, PAUSED_CHARACTERS) },
+      data: {
+        failedResumes: failures,
+        // What ran by the clock in a stopped task: the stop outlives its trouble too (T5).
+        ...(session.pausedReason?.startsWith(STOPPED_BY) === true
+          ? {}
+          : { pausedReason: cutLabel(message, PAUSED_CHARACTERS) }),
+      },
     });
     unit.emit({
       type: 'session.changed',

@@ -97,8 +97,11 @@ async function follow(
   let ranForMs = how === 'run' ? 0 : await runningFor(deps.database, request.executionId);
   let since = performance.now();
   const leftMs = (): number => limitMs - ranForMs - (performance.now() - since);
+  // Another worker's command may have waited for its turn for as long as it seems to run: it has its whole time from now on.
+  const mayRunMs = (): number =>
+    how === 'run' ? leftMs() : Math.max(leftMs(), request.timeoutMs - (performance.now() - since));
   const reattach = (): Promise<RunEnd> =>
-    deps.runner.reattach({ ...request, overdueMs: Math.max(0, leftMs()) });
+    deps.runner.reattach({ ...request, overdueMs: Math.max(0, mayRunMs()) });
   let end = how === 'run' ? await deps.runner.run(request) : await reattach();
   if (how === 'run' && end.kind === 'connection_lost') {
     // Counted from when it was sent: it may have waited for its turn.

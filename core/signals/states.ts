@@ -121,6 +121,8 @@ export async function hasTaskAtWork(
   { sessionId }: Pick<Signal, 'sessionId'>,
 ): Promise<boolean> {
   if (sessionId === null) return false;
-  const open = { id: sessionId, endedAt: null, archivedAt: null };
-  return (await unit.db.session.count({ where: open })) > 0;
+  // Held until this is done: one that ends in this moment would leave the signal in its hand for ever.
+  const open = await unit.db.$queryRaw<unknown[]>`
+    SELECT 1 FROM sessions WHERE id = ${sessionId}::uuid AND ended_at IS NULL AND archived_at IS NULL FOR SHARE`;
+  return open.length > 0;
 }

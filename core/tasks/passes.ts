@@ -7,7 +7,7 @@ import type { PassId, SessionId, TurnId } from '../ids.ts';
 import { leases } from '../leases.ts';
 import { cutLabel } from '../text/label.ts';
 import { lockSession } from './lock.ts';
-import { setGoing } from './reopen.ts';
+import { setGoing, STOPPED_BY } from './reopen.ts';
 import { refreshStatus } from './status.ts';
 import { MAX_PASS_ATTEMPTS, OF_A_PERSON, queuePass } from './turns.ts';
 
@@ -51,8 +51,10 @@ export async function claimPass(
         await setGoing(unit, session);
       }
       // Not while it is stopped: then it is the clock's words that are read (T14).
-      const goesOn = next.stopRequestedAt === null && session.pausedReason === null;
-      if (goesOn && OF_A_PERSON.has(next.cause)) await listenAgain(unit, sessionId);
+      const holds =
+        session.endedAt === null && session.pausedReason?.startsWith(STOPPED_BY) === true;
+      if (next.stopRequestedAt === null && !holds && OF_A_PERSON.has(next.cause))
+        await listenAgain(unit, sessionId);
       await unit.db.$executeRaw`
         UPDATE passes SET state = 'running', lease_owner = ${owner}, attempt = attempt + 1,
           started_at = coalesce(started_at, clock_timestamp()),
@@ -266,7 +268,7 @@ async function closeCalls(unit: Unit, passId: PassId): Promise<void> {
 }
 
 async function waitForOperator(unit: Unit, session: Session, why: string): Promise<void> {
-  if (session.endedAt !== null) return;
+  if (session.endedAt !== null || session.pausedReason?.startsWith(STOPPED_BY) === true) return;
   await unit.db.session.update({
     where: { id: session.id },
     data: { pausedReason: cutLabel(why, PAUSED_CHARACTERS) },

@@ -18,6 +18,9 @@ export type Schedule = Awaited<ReturnType<Unit['db']['schedule']['findUniqueOrTh
 const LEAST_GAP_MS = 5 * 60_000;
 /** So many runs are looked at for it: what comes round no more often has two whole days among them. */
 const GAPS_LOOKED_AT = 600;
+const DAY_MS = 86_400_000;
+/** Nor further than this, which has each 29th of February: a run of what comes round seldom takes milliseconds to find. */
+const GAPS_LOOKED_FOR_MS = 5 * 366 * DAY_MS;
 /** Most schedules of an installation. */
 const MOST_SCHEDULES = 100;
 
@@ -107,10 +110,15 @@ function firstRun(when: When, timezone: string, now: Date): Date {
 /** Whether any two runs are too close, not only the next two. In UTC, where no clock is put by. */
 function comesTooOften(cron: string, now: Date): boolean {
   const runs = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: now });
-  let last = -Infinity;
-  for (let look = 0; look < GAPS_LOOKED_AT; look++) {
+  const first = runs.next().toDate().getTime();
+  let last = first;
+  let daysOver = 0;
+  for (let look = 1; look < GAPS_LOOKED_AT; look++) {
     const at = runs.next().toDate().getTime();
     if (at - last < LEAST_GAP_MS) return true;
+    if (at - last > DAY_MS) daysOver += 1;
+    // Of the first day perhaps only the last run was left: another is looked at whole.
+    if (at - first > GAPS_LOOKED_FOR_MS && daysOver > 1) break;
     last = at;
   }
   return false;

@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -211,19 +210,6 @@ describe('how a command really runs', () => {
     ])
       expect(exec).not.toMatch(/[\n!]/);
   });
-
-  test.skipIf(!existsSync('/bin/tcsh'))(
-    'X1: commands run where the login shell is tcsh',
-    async () => {
-      const server = await start({
-        config: ['ForceCommand exec /bin/tcsh -f -c "$SSH_ORIGINAL_COMMAND"'],
-      });
-      for (const kind of ['read', 'change'] as const)
-        expect(
-          told(await connect(server).run(request(server, 'echo "hi!"', { kind }))).stdout,
-        ).toBe('hi!\n');
-    },
-  );
 
   test.each([['change'], ['read']] as const)(
     'X7: a link that breaks between the request of a %s and its answer does not prove that nothing ran',
