@@ -38,11 +38,13 @@ export async function answerByWords(
   questions: readonly Question[],
   text: string,
   intent: Intent,
+  /** The message is a reply to the card of the one question. */
+  replied = false,
 ): Promise<WordsOutcome> {
   const [only, ...others] = questions;
   if (only === undefined || intent.question) return 'for_agent';
   // Written long before it could be read, so hardly about what is asked now.
-  if (context.event.sealed?.late === true) return 'for_agent';
+  if (context.event.sealed?.late === true && !replied) return 'for_agent';
   const fitting = questions.filter((question) => optionIn(question, text) !== undefined);
   const [fit, ...more] = fitting;
   const meant = others.length === 0 ? only : more.length === 0 ? fit : undefined;

@@ -126,7 +126,7 @@ async function toCard(
   if (card.kind !== 'question' && card.kind !== 'reminder') return 'for_agent';
   const question = await context.unit.db.question.findUnique({ where: { id: card.refId } });
   if (question === null || question.status !== 'open') return 'for_agent';
-  return answerByWords(context, session, [question], text, intentOf(context, text));
+  return answerByWords(context, session, [question], text, intentOf(context, text), true);
 }
 
 /** A bare "yes" to a card that was asked for again means none of what waits by itself: it is asked which. */

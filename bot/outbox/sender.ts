@@ -27,6 +27,8 @@ const CAUTIOUS_MS = 60_000;
 const LONGEST_MESSAGE_LIMIT_MS = 15_000;
 /** A row that the homeserver answers with an error of its own so often, while others pass, is given up (R12). */
 const MAX_SERVER_ERRORS = 10;
+/** Of a row that was tried more often than that, so many are enough: nothing may be going out besides but the word in the lobby. */
+const LATE_REFUSALS = 2;
 const PACES_KEPT = 10_000;
 
 /** What the sender works with. */
@@ -178,7 +180,8 @@ export class Sender {
       return;
     }
     // Nothing may be going out besides: the word in the lobby is also what shows whether the homeserver takes others.
-    if (row.attempts === MAX_SERVER_ERRORS && isServerError(error)) {
+    const final = failure.kind === 'permanent' || isServerError(error);
+    if (row.attempts === MAX_SERVER_ERRORS && final) {
       await database.write((unit) => tellNotSaid(unit, row, failure.text));
     }
     await this.#postpone(claimed, failure);
@@ -227,7 +230,7 @@ export class Sender {
     if (!isNoMatrixAnswer(error) || sortFailure(error).kind !== 'permanent') return false;
     const times = (this.#refusals.get(row.id) ?? 0) + 1;
     this.#refusals.set(row.id, times);
-    return times >= MAX_SERVER_ERRORS;
+    return times >= (row.attempts > MAX_SERVER_ERRORS ? LATE_REFUSALS : MAX_SERVER_ERRORS);
   }
 
   #edited(cardKey: string): void {

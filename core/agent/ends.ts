@@ -3,7 +3,7 @@ import type { Unit } from '../db/database.ts';
 import type { NomosError } from '../errors.ts';
 import { endIfAnswered } from '../tasks/answered.ts';
 import { endPass } from '../tasks/passes.ts';
-import { STOPPED_BY } from '../tasks/reopen.ts';
+import { isStoppedTask, STOPPED_BY } from '../tasks/reopen.ts';
 import { setTitle } from '../tasks/status.ts';
 import { titleFrom } from '../tasks/title.ts';
 import { cutLabel, quoted } from '../text/label.ts';
@@ -126,10 +126,8 @@ export async function endFailed(
       where: { id: sessionId },
       data: {
         failedResumes: failures,
-        // What ran by the clock in a stopped task: the stop outlives its trouble too (T5).
-        ...(session.pausedReason?.startsWith(STOPPED_BY) === true
-          ? {}
-          : { pausedReason: cutLabel(message, PAUSED_CHARACTERS) }),
+        // What ran by the clock in a task that is stopped does not end the stop (T14).
+        ...(isStoppedTask(session) ? {} : { pausedReason: cutLabel(message, PAUSED_CHARACTERS) }),
       },
     });
     unit.emit({
@@ -172,7 +170,9 @@ async function waitBefore(
   );
   await unit.db.$executeRaw`
     UPDATE passes SET not_before = clock_timestamp() + ${waitMs} * interval '1 millisecond'
-    WHERE turn_id = ${scope.turnId}::uuid AND state = 'queued' AND cause = 'continuation'`;
+    WHERE turn_id = ${scope.turnId}::uuid AND state = 'queued' AND cause = 'continuation'
+      -- A person is not kept waiting for that.
+      AND NOT EXISTS (SELECT FROM messages m WHERE m.turn_id = ${scope.turnId}::uuid AND m.taken_in_at IS NULL AND m.role = 'operator')`;
 }
 
 /**

@@ -58,6 +58,7 @@ export class PassScope {
   readonly passId: PassId;
   readonly sessionId: SessionId;
   readonly turnId: TurnId;
+  readonly cause: string;
   readonly #owner: string | null;
   readonly #attempt: number;
 
@@ -66,6 +67,7 @@ export class PassScope {
     this.passId = asId<PassId>(pass.id);
     this.sessionId = asId<SessionId>(pass.sessionId);
     this.turnId = asId<TurnId>(pass.turnId);
+    this.cause = pass.cause;
     this.#owner = pass.leaseOwner;
     this.#attempt = pass.attempt;
   }

@@ -2,6 +2,9 @@ import type { Unit } from '../db/database.ts';
 import type { ToolCall } from '../db/rows.ts';
 import { noteInvolved } from '../graph/involve.ts';
 import { asId, newId, type MessageId, type ToolCallId } from '../ids.ts';
+import { listenAgain } from '../tasks/passes.ts';
+import { isStoppedTask } from '../tasks/reopen.ts';
+import { OF_A_PERSON } from '../tasks/turns.ts';
 import { safeJson, safeText } from '../text/safe.ts';
 import { parseArguments } from '../tools/registry.ts';
 import type { Spent } from './ask.ts';
@@ -29,7 +32,7 @@ export async function takeIn(scope: PassScope): Promise<number> {
     const waiting = await unit.db.message.findMany({
       where: unread,
       orderBy: { seq: 'asc' },
-      select: { id: true },
+      select: { id: true, role: true },
     });
     for (const { id } of waiting) {
       // A new place in the order: after all that the agent has read and said so far.
@@ -38,6 +41,14 @@ export async function takeIn(scope: PassScope): Promise<number> {
           seq = nextval(pg_get_serial_sequence('messages', 'seq'))
         WHERE id = ${id}::uuid`;
       unit.emit({ type: 'message.taken_in', sessionId, refId: id });
+    }
+    // A pass that went on by itself may be the one that reads a person's word; others have listened when they were claimed.
+    if (!OF_A_PERSON.has(scope.cause) && waiting.some(({ role }) => role === 'operator')) {
+      const session = await unit.db.session.findUniqueOrThrow({
+        where: { id: sessionId },
+        select: { pausedReason: true },
+      });
+      if (!isStoppedTask(session)) await listenAgain(unit, sessionId);
     }
     return waiting.length;
   });

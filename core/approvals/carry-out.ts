@@ -188,7 +188,7 @@ async function afterDecision(unit: Unit, approval: Approval): Promise<void> {
   const sessionId = approval.sessionId as SessionId;
   await unit.db.session.updateMany({
     where: { id: sessionId },
-    data: { lastActivityAt: new Date(), nudgedAt: null, pausedReason: null },
+    data: { lastActivityAt: new Date(), nudgedAt: null, pausedReason: null, failedResumes: 0 },
   });
   await refreshStatus(unit, sessionId);
 }

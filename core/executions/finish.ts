@@ -96,9 +96,20 @@ async function afterEnd(unit: Unit, id: ExecutionId): Promise<void> {
       : 'unchanged';
   if (grant === 'ran_out') await tellRanOut(unit, execution);
   if (execution.continuation === 'due') await wakeForEnd(unit, execution, grant);
-  if (execution.continuation === 'suppressed') await endIfAnswered(unit, sessionId);
+  if (!(await isRead(unit, execution))) await endIfAnswered(unit, sessionId);
   await unit.db.session.update({ where: { id: sessionId }, data: { lastActivityAt: new Date() } });
   await refreshStatus(unit, sessionId);
+}
+
+/** Whether a call or a pass reads of an end; that of what an operator has stopped may wake nobody. */
+async function isRead(unit: Unit, { continuation, turnId }: Execution): Promise<boolean> {
+  if (continuation === 'awaited') return true;
+  if (continuation === 'suppressed') return false;
+  const woken = await unit.db.pass.findFirst({
+    where: { turnId: turnId ?? '', state: { in: ['queued', 'running'] } },
+    select: { id: true },
+  });
+  return woken !== null;
 }
 
 /** The room is told, once for what runs out together, why the task will ask again and what to do (J3). */

@@ -7,7 +7,7 @@ import type { PassId, SessionId, TurnId } from '../ids.ts';
 import { leases } from '../leases.ts';
 import { cutLabel } from '../text/label.ts';
 import { lockSession } from './lock.ts';
-import { setGoing, STOPPED_BY } from './reopen.ts';
+import { isStoppedTask, setGoing } from './reopen.ts';
 import { refreshStatus } from './status.ts';
 import { MAX_PASS_ATTEMPTS, OF_A_PERSON, queuePass } from './turns.ts';
 
@@ -41,9 +41,9 @@ export async function claimPass(
         continue;
       }
       if (session.endedAt !== null && !(await endsByItself(unit, next))) {
-        // What an operator said before the end, and nobody has read, opens the task again (T11); what Nomos had to tell does not, and
-        // what was cut off in another turn is over.
-        if (!(await hasUnread(unit, next.turnId, OPERATOR))) {
+        // What an operator said or answered before the end, and nobody has read, opens the task again (T11); what Nomos had to tell
+        // does not, and what was cut off in another turn is over.
+        if (next.cause !== 'answer' && !(await hasUnread(unit, next.turnId, OPERATOR))) {
           await closeCalls(unit, next.id as PassId);
           await closePass(unit, next, 'cancelled');
           continue;
@@ -51,8 +51,7 @@ export async function claimPass(
         await setGoing(unit, session);
       }
       // Not while it is stopped: then it is the clock's words that are read (T14).
-      const holds =
-        session.endedAt === null && session.pausedReason?.startsWith(STOPPED_BY) === true;
+      const holds = session.endedAt === null && isStoppedTask(session);
       if (next.stopRequestedAt === null && !holds && OF_A_PERSON.has(next.cause))
         await listenAgain(unit, sessionId);
       await unit.db.$executeRaw`
@@ -87,7 +86,7 @@ export async function closePasses(unit: Unit, sessionId: SessionId): Promise<voi
  * What a stop, or the end, had left running wakes the agent again at its end, now that a person goes on: its call was told so. What a
  * stopped pass had left, and has ended since, is told now. Not a look that goes before a change, which belongs to its call alone.
  */
-async function listenAgain(unit: Unit, sessionId: string): Promise<void> {
+export async function listenAgain(unit: Unit, sessionId: string): Promise<void> {
   const ended = await unit.db.$queryRaw<Array<{ id: string }>>`
     WITH again AS (
       UPDATE executions e SET continuation = 'due'
@@ -154,8 +153,8 @@ export async function renewPassLease(
 }
 
 /**
- * Ends a running pass. What came in after its last look, in this turn, gets a pass of its own; after a stop only what an
- * operator said. Does nothing when the pass is no longer running. The caller may hold the task's lock already.
+ * Ends a running pass. What came in after its last look, in this turn, gets a pass of its own, but not after a stop. Does nothing
+ * when the pass is no longer running. The caller may hold the task's lock already.
  */
 export async function endPass(
   unit: Unit,
@@ -178,10 +177,11 @@ export async function endPass(
     where: { id: sessionId },
     data: { lastActivityAt: new Date(), lastAgentAt: new Date() },
   });
-  // After a stop only an operator's own words go on; what Nomos had to tell is read with them (T5).
-  const roles = args.state === 'cancelled' || pass.stopRequestedAt !== null ? OPERATOR : ANYONE;
+  // After a stop only what an operator says then goes on, and that has a pass of its own already; what was said before is read
+  // with it (T5).
+  const stopped = args.state === 'cancelled' || pass.stopRequestedAt !== null;
   if (args.givenUp === true) await waitForOperator(unit, session, args.error?.message ?? '');
-  else if (session.endedAt === null && (await hasUnread(unit, pass.turnId, roles))) {
+  else if (!stopped && session.endedAt === null && (await hasUnread(unit, pass.turnId))) {
     await queuePass(unit, { sessionId, turnId: pass.turnId as TurnId, cause: 'message' });
   }
   await refreshStatus(unit, sessionId);
@@ -268,7 +268,8 @@ async function closeCalls(unit: Unit, passId: PassId): Promise<void> {
 }
 
 async function waitForOperator(unit: Unit, session: Session, why: string): Promise<void> {
-  if (session.endedAt !== null || session.pausedReason?.startsWith(STOPPED_BY) === true) return;
+  // What ran by the clock in a task that is stopped does not end the stop (T14).
+  if (session.endedAt !== null || isStoppedTask(session)) return;
   await unit.db.session.update({
     where: { id: session.id },
     data: { pausedReason: cutLabel(why, PAUSED_CHARACTERS) },

@@ -14,6 +14,11 @@ const taskBefore = z.strictObject({
 /** How the reason begins why a task is paused that an operator stopped. */
 export const STOPPED_BY = 'stopped by ';
 
+/** Whether an operator has stopped the task, and nobody has set it going since. */
+export function isStoppedTask({ pausedReason }: Pick<Session, 'pausedReason'>): boolean {
+  return pausedReason?.startsWith(STOPPED_BY) === true;
+}
+
 /** What a finished or paused task was before a word set it going. */
 export type TaskBefore = z.infer<typeof taskBefore>;
 
@@ -29,7 +34,7 @@ export async function setGoing(
 ): Promise<TaskBefore | undefined> {
   const ended = session.endedAt !== null;
   // What runs by the clock is a turn of its own: it ends no stop (T5).
-  if (by.byClock === true && !ended && session.pausedReason?.startsWith(STOPPED_BY) === true) {
+  if (by.byClock === true && !ended && isStoppedTask(session)) {
     await unit.db.session.update({
       where: { id: session.id },
       data: { lastActivityAt: new Date() },
