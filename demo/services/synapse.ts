@@ -160,7 +160,7 @@ function configuration(
   };
 }
 
-/** No presence, no user directory, and passwords that need not be hard to guess: a fifth of what a test run costs was this. */
+/** No presence, no user directory, and passwords that need not be hard to guess: no test looks at the first two, and many make users. */
 const LITTLE_WORK = {
   presence: { enabled: false },
   user_directory: { enabled: false },
