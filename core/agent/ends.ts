@@ -2,7 +2,7 @@ import { LONGEST_REST_MS } from '../clock-jumps.ts';
 import type { Unit } from '../db/database.ts';
 import type { NomosError } from '../errors.ts';
 import { endIfAnswered } from '../tasks/answered.ts';
-import { endPass } from '../tasks/passes.ts';
+import { endPass, PAUSED_CHARACTERS } from '../tasks/passes.ts';
 import { isStoppedTask, STOPPED_BY } from '../tasks/reopen.ts';
 import { setTitle } from '../tasks/status.ts';
 import { titleFrom } from '../tasks/title.ts';
@@ -20,7 +20,6 @@ export const MAX_FAILED_RESUMES = 3;
 const RESUME_DELAYS_MS: readonly number[] = [10_000, 30_000];
 /** Passes that Nomos began by itself: nobody is looking on who would tap 🔁. */
 const BY_ITSELF: ReadonlySet<string> = new Set(['continuation', 'decision', 'answer', 'nudge']);
-const PAUSED_CHARACTERS = 200;
 
 /**
  * Ends the pass with what it has to say. In a task without a goal the first answer gives the title (T8), and if nothing of

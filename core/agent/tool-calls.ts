@@ -5,6 +5,7 @@ import { faultPoint } from '../faults.ts';
 import { asId, type ToolCallId } from '../ids.ts';
 import { limits } from '../limits.ts';
 import { log } from '../log.ts';
+import { CALL_LOST } from '../tasks/lost-calls.ts';
 import type { ReadyCall, ToolOutcome, ToolScope } from '../tools/tool.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import { PassLost, type PassScope } from './scope.ts';
@@ -122,14 +123,7 @@ async function makeCall(run: CallRun, { call, ready, problem }: Prepared): Promi
     return;
   }
   if (call.state === 'running' && run.tools.find(call.name)?.resumable !== true) {
-    const message =
-      'The process ended in the middle of this call. Whether it took effect is not known: look before you repeat it.';
-    await scope.write((unit) =>
-      endCall(unit, scope, call, {
-        state: 'unknown',
-        value: { error: { code: 'outcome_unknown', message } },
-      }),
-    );
+    await scope.write((unit) => endCall(unit, scope, call, { state: 'unknown', value: CALL_LOST }));
     return;
   }
   if (call.state === 'requested') await scope.write((unit) => beginCall(unit, scope, call, ready));

@@ -11,7 +11,8 @@ import { isStoppedTask, setGoing } from './reopen.ts';
 import { refreshStatus } from './status.ts';
 import { MAX_PASS_ATTEMPTS, OF_A_PERSON, queuePass } from './turns.ts';
 
-const PAUSED_CHARACTERS = 200;
+/** So much of why a task is paused is kept. */
+export const PAUSED_CHARACTERS = 200;
 
 /**
  * Claims the task's oldest queued pass for a worker (T4). Null when the task has one running already, or none is due. A pass

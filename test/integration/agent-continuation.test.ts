@@ -9,7 +9,13 @@ import { finishExecution } from '../../core/executions/finish.ts';
 import { requestExecution } from '../../core/executions/request.ts';
 import { DEFAULT_LIMITS, setLimits } from '../../core/limits.ts';
 import { asId, type ApprovalId, type ExecutionId, type SessionId } from '../../core/ids.ts';
-import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
+import {
+  agentBench,
+  anHourAgo,
+  ANN,
+  type AgentBench,
+  type Target,
+} from '../support/agent-bench.ts';
 import type { AskedRequest, Step } from '../support/scripted-model.ts';
 
 let bench: AgentBench;
@@ -201,21 +207,13 @@ test('L9, J5: used-up tokens stop a continuation at once, with the card; nothing
   expect(await errors(task.sessionId)).toEqual([expect.objectContaining({ code: 'token_limit' })]);
 });
 
-/** Lets the task look as if nothing had happened in it for an hour. */
-async function anHourAgo(id: SessionId): Promise<void> {
-  await bench.database.read
-    .$executeRaw`UPDATE sessions SET last_activity_at = last_activity_at - interval '1 hour' WHERE id = ${id}::uuid`;
-  await bench.database.read
-    .$executeRaw`UPDATE events SET at = at - interval '1 hour' WHERE session_id = ${id}::uuid`;
-}
-
 test('J4: an idle task with a goal is nudged once, then closed as partial with a summary that says so', async () => {
   bench = await agentBench(NOTHING, goal, { text: 'I will see.' });
   const task = await bench.open('bring it up to date');
   await bench.pass(task.sessionId);
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
 
-  await anHourAgo(task.sessionId);
+  await anHourAgo(bench, task.sessionId);
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 1, closed: 0 });
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
   bench.model.script((request) => {
@@ -224,7 +222,7 @@ test('J4: an idle task with a goal is nudged once, then closed as partial with a
   });
   await bench.pass(task.sessionId);
 
-  await anHourAgo(task.sessionId);
+  await anHourAgo(bench, task.sessionId);
   expect(await sweepIdle(bench.database, { close: false })).toEqual({ nudged: 0, closed: 0 });
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 1 });
   const closed = await session(task.sessionId);
@@ -249,7 +247,7 @@ test('J4: what waits for a person or is paused is left alone; a change after the
   );
   const task = await bench.open('bring it up to date');
   await bench.pass(task.sessionId);
-  await anHourAgo(task.sessionId);
+  await anHourAgo(bench, task.sessionId);
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
 
   await bench.decide(task.sessionId, 'deny');
@@ -259,7 +257,7 @@ test('J4: what waits for a person or is paused is left alone; a change after the
     where: { id: task.sessionId },
     data: { pausedReason: 'the model is away' },
   });
-  await anHourAgo(task.sessionId);
+  await anHourAgo(bench, task.sessionId);
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
 
   await bench.database.read.session.update({
@@ -278,7 +276,7 @@ test('J4, T9: a task without a goal that had its answer and is open all the same
     data: { endedAt: null, outcome: null, summary: null, status: 'active' },
   });
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
-  await anHourAgo(task.sessionId);
+  await anHourAgo(bench, task.sessionId);
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 1 });
   expect(await session(task.sessionId)).toMatchObject({
     outcome: 'success',

@@ -10,8 +10,15 @@ import { requestStop } from '../../core/tasks/stop.ts';
 import { MAX_PASS_ATTEMPTS, openTurn } from '../../core/tasks/turns.ts';
 import { workOnPasses } from '../../jobs/passes.ts';
 import { wakeUntaken } from '../../jobs/reconcile.ts';
-import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
-import type { AskedRequest, Reply } from '../support/scripted-model.ts';
+import {
+  agentBench,
+  anHourAgo,
+  ANN,
+  type AgentBench,
+  type Target,
+} from '../support/agent-bench.ts';
+import { complete, goal, runs, wordsOf } from '../support/replies.ts';
+import type { Reply } from '../support/scripted-model.ts';
 
 let bench: AgentBench;
 afterEach(async () => {
@@ -21,28 +28,9 @@ afterEach(async () => {
 
 const NOTHING: Target = () => ({});
 const FOREVER = new AbortController().signal;
-const run = (command: string): Reply => ({
-  toolCalls: [
-    { name: 'run', arguments: { target: 'host:web-1', command, purpose: 'for the test' } },
-  ],
-});
-const goal = (text = 'Look around'): Reply => ({
-  toolCalls: [{ name: 'set_goal', arguments: { goal: text } }],
-});
-const complete: Reply = {
-  toolCalls: [{ name: 'complete_task', arguments: { outcome: 'success', summary: 'All done.' } }],
-};
-const words = (request: AskedRequest | undefined): string =>
-  (request?.messages ?? []).map((message) => message.content ?? '').join('\n');
+const run = (command: string): Reply => runs(command, 'for the test');
 const session = (id: SessionId) => bench.database.read.session.findUniqueOrThrow({ where: { id } });
 const eventId = asId<MatrixEventId>('$slip');
-
-async function anHourAgo(id: SessionId): Promise<void> {
-  await bench.database.read
-    .$executeRaw`UPDATE sessions SET last_activity_at = last_activity_at - interval '1 hour' WHERE id = ${id}::uuid`;
-  await bench.database.read
-    .$executeRaw`UPDATE events SET at = at - interval '1 hour' WHERE session_id = ${id}::uuid`;
-}
 
 /** As the worker's death leaves it: in the queue, begun. */
 async function cutOff(sessionId: SessionId): Promise<void> {
@@ -74,7 +62,7 @@ test('R7, T5: what an operator says between a stop and the end of the stopped pa
   expect(await done).toMatchObject({ state: 'cancelled' });
   bench.model.script({ text: 'I wait for its end.' });
   await bench.pass(sessionId);
-  const told = words(bench.model.requests.at(-1));
+  const told = wordsOf(bench.model.requests.at(-1));
   gate.resolve({ stdout: 'seen there' });
   await bench.until(
     async () =>
@@ -84,7 +72,7 @@ test('R7, T5: what an operator says between a stop and the end of the stopped pa
   expect(told).toContain('no, go on');
   bench.model.script({ text: 'I have seen it.' });
   await bench.pass(sessionId);
-  expect(words(bench.model.requests.at(-1))).toContain('seen there');
+  expect(wordsOf(bench.model.requests.at(-1))).toContain('seen there');
 });
 
 test('J5, R11, H6: a continuation in the thread of an MCP client whose model fails is tried again', async () => {
@@ -118,13 +106,13 @@ test('T13, C8, J4: a word that is said and taken back between a stop and the end
   });
   expect(await done).toMatchObject({ state: 'cancelled' });
   expect(await bench.claim(sessionId)).toBeNull();
-  await anHourAgo(sessionId);
+  await anHourAgo(bench, sessionId);
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
   expect(await session(sessionId)).toMatchObject({ pausedReason: `stopped by ${ANN}` });
 });
 
 test('T13, T11: a word that is said and taken back before the pass that ended the task is taken up leaves it finished', async () => {
-  bench = await agentBench(NOTHING, goal(), complete);
+  bench = await agentBench(NOTHING, goal(), complete('All done.'));
   const { sessionId, turnId } = await bench.open('go');
   armFault('agent.tool_ended', async () => {
     if ((await session(sessionId)).endedAt !== null) throw new Error('the process ended here');
@@ -201,7 +189,7 @@ test('T9, J6: a sweep at a start closes nothing, also not a task without a goal'
     where: { state: 'queued' },
     data: { state: 'cancelled' },
   });
-  await anHourAgo(sessionId);
+  await anHourAgo(bench, sessionId);
   expect(await sweepIdle(bench.database, { close: false })).toEqual({ nudged: 0, closed: 0 });
 });
 
@@ -210,7 +198,7 @@ test('J4, H6: a reminder in the thread of an MCP client, in which the agent work
   const { sessionId } = await bench.open('go');
   await bench.database.read.turn.updateMany({ data: { cause: 'mcp' } });
   await bench.pass(sessionId);
-  await anHourAgo(sessionId);
+  await anHourAgo(bench, sessionId);
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 1, closed: 0 });
   expect(await bench.claim(sessionId)).not.toBeNull();
 });

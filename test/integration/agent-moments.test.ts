@@ -22,8 +22,15 @@ import { answerQuestion } from '../../core/tasks/questions.ts';
 import { expireDueApprovals } from '../../core/approvals/expire.ts';
 import { workOnPasses } from '../../jobs/passes.ts';
 import { wakeUntaken } from '../../jobs/reconcile.ts';
-import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
-import type { AskedRequest, Reply } from '../support/scripted-model.ts';
+import {
+  agentBench,
+  anHourAgo,
+  ANN,
+  type AgentBench,
+  type Target,
+} from '../support/agent-bench.ts';
+import { complete, goal, runs, wordsOf } from '../support/replies.ts';
+import type { Reply } from '../support/scripted-model.ts';
 
 let bench: AgentBench;
 afterEach(async () => {
@@ -34,28 +41,8 @@ afterEach(async () => {
 const NOTHING: Target = () => ({});
 const FOREVER = new AbortController().signal;
 
-function run(command: string): Reply {
-  return {
-    toolCalls: [
-      { name: 'run', arguments: { target: 'host:web-1', command, purpose: 'for the test' } },
-    ],
-  };
-}
-const goal = (text = 'Look around'): Reply => ({
-  toolCalls: [{ name: 'set_goal', arguments: { goal: text } }],
-});
-const complete: Reply = {
-  toolCalls: [{ name: 'complete_task', arguments: { outcome: 'success', summary: 'All done.' } }],
-};
-const words = (request: AskedRequest | undefined): string =>
-  (request?.messages ?? []).map((message) => message.content ?? '').join('\n');
+const run = (command: string): Reply => runs(command, 'for the test');
 const session = (id: SessionId) => bench.database.read.session.findUniqueOrThrow({ where: { id } });
-async function anHourAgo(id: SessionId): Promise<void> {
-  await bench.database.read
-    .$executeRaw`UPDATE sessions SET last_activity_at = last_activity_at - interval '1 hour' WHERE id = ${id}::uuid`;
-  await bench.database.read
-    .$executeRaw`UPDATE events SET at = at - interval '1 hour' WHERE session_id = ${id}::uuid`;
-}
 
 test('T11, R4: what an operator says while the last call of the task is on its way opens the task again', async () => {
   bench = await agentBench(NOTHING);
@@ -66,10 +53,10 @@ test('T11, R4: what an operator says while the last call of the task is on its w
       await bench.database.write((unit) =>
         receiveMessage(unit, { sessionId, turnId, text: 'and web-2 too', sender: ANN }),
       );
-      return complete;
+      return complete('All done.');
     },
     (request) => {
-      expect(words(request)).toContain('and web-2 too');
+      expect(wordsOf(request)).toContain('and web-2 too');
       return run('touch /x');
     },
     { text: 'I proposed it.' },
@@ -181,7 +168,7 @@ test('J4, J5: a task whose pass was given up waits for the operator, as its card
     data: { attempt: MAX_PASS_ATTEMPTS, leaseUntil: new Date(0) },
   });
   await requeueLostPasses(bench.database);
-  await anHourAgo(sessionId);
+  await anHourAgo(bench, sessionId);
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
   expect(await session(sessionId)).toMatchObject({ endedAt: null });
 });
@@ -211,7 +198,7 @@ test('R7: what a call had brought is told by a note when its pass is given up fo
     receiveMessage(unit, { sessionId, turnId, text: 'go on', sender: ANN }),
   );
   await bench.pass(sessionId);
-  expect(words(bench.model.requests.at(-1)).split('seen there')).toHaveLength(2);
+  expect(wordsOf(bench.model.requests.at(-1)).split('seen there')).toHaveLength(2);
 });
 
 test.each([
@@ -277,7 +264,7 @@ test('T5, T9, C8: a turn that was stopped before it began does not keep a task w
 });
 
 test('T11, T13: a message that opened a finished task again and is taken back in time leaves it finished', async () => {
-  bench = await agentBench(NOTHING, goal(), complete);
+  bench = await agentBench(NOTHING, goal(), complete('All done.'));
   const { sessionId, turnId } = await bench.open('go');
   await bench.pass(sessionId);
   expect(await session(sessionId)).toMatchObject({ outcome: 'success' });
@@ -286,7 +273,7 @@ test('T11, T13: a message that opened a finished task again and is taken back in
     receiveMessage(unit, { sessionId, turnId, text: 'a slip', sender: ANN, eventId }),
   );
   await bench.database.write((unit) => redactMessage(unit, { eventId, sender: ANN }));
-  await anHourAgo(sessionId);
+  await anHourAgo(bench, sessionId);
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
 });
 
@@ -311,7 +298,7 @@ test('T5, R7: of a command that a stopped pass left running the agent is not tol
     receiveMessage(unit, { sessionId, turnId, text: 'go on', sender: ANN }),
   );
   await bench.pass(sessionId);
-  const told = words(bench.model.requests.at(-1)).includes('you will be woken when it ends');
+  const told = wordsOf(bench.model.requests.at(-1)).includes('you will be woken when it ends');
   gate.resolve({});
   await bench.until(
     async () =>
@@ -376,7 +363,11 @@ test('J8: a step that is linked to an execution which has ended already closes a
 
 test('C13: words that came before a call and were shown in part do not stay as a cut-off answer', async () => {
   const preamble = `${Array.from({ length: 120 }, (_, i) => `word${i}`).join(' ')}.`;
-  bench = await agentBench(NOTHING, { ...goal(), text: preamble, pauseMs: 20 }, complete);
+  bench = await agentBench(
+    NOTHING,
+    { ...goal(), text: preamble, pauseMs: 20 },
+    complete('All done.'),
+  );
   const { sessionId } = await bench.open('go');
   const pass = await bench.pass(sessionId);
   expect([null, preamble]).toContain(pass.answer);
@@ -481,7 +472,7 @@ test('R7: a worker that was taken for dead does not take a result away that it c
     receiveMessage(unit, { sessionId, turnId, text: 'go on', sender: ANN }),
   );
   await bench.pass(sessionId);
-  expect(words(bench.model.requests.at(-1)).split('seen there')).toHaveLength(2);
+  expect(wordsOf(bench.model.requests.at(-1)).split('seen there')).toHaveLength(2);
 });
 
 test('T5, R7: what a stopped pass had left running is told when the operator goes on, also if it has ended by then', async () => {
@@ -508,7 +499,7 @@ test('T5, R7: what a stopped pass had left running is told when the operator goe
   );
   bench.model.script({ text: 'I go on.' });
   await bench.pass(sessionId);
-  expect(words(bench.model.requests.at(-1)).split('seen there')).toHaveLength(2);
+  expect(wordsOf(bench.model.requests.at(-1)).split('seen there')).toHaveLength(2);
 });
 
 test('J1, T5, A9: what a stopped pass had left in the queue, and what is asked for again and approved, wakes the agent with its end', async () => {
@@ -559,7 +550,7 @@ test('J4: a task is not closed after a reminder that nobody was given', async ()
     await requestStop(unit, { sessionId, turnId, by: ANN });
   });
   expect(await bench.pass(sessionId)).toMatchObject({ answer: 'I have looked.' });
-  await anHourAgo(sessionId);
+  await anHourAgo(bench, sessionId);
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 1, closed: 0 });
   expect(await bench.claim(sessionId)).not.toBeNull();
 });

@@ -10,6 +10,7 @@ import { endIfAnswered } from '../../core/tasks/answered.ts';
 import { completeTask } from '../../core/tasks/complete.ts';
 import { lockSession } from '../../core/tasks/lock.ts';
 import { proposePlan } from '../../core/tasks/plan.ts';
+import { askQuestion } from '../../core/tasks/questions.ts';
 import { ANN, type BotWorld } from '../support/bot-world.ts';
 import { ann, CoreWorld } from '../support/core-world.ts';
 import { inRooms, openRooms, type RoomTask } from '../support/task-room.ts';
@@ -155,4 +156,22 @@ it('T13, R13: a redaction does not read through all messages there ever were', a
   await world.database.read.$executeRaw`ANALYZE messages`;
   const rows = await handled(one, 'm.room.redaction', { redacts: said }, 'messages');
   expect(rows).toBeLessThan(MANY);
+});
+
+it('K5: a reply to the very card of a question answers it, also when its key comes late', async () => {
+  const one = await task();
+  const id = await world.write((unit) =>
+    askQuestion(unit, {
+      ...{ sessionId: one.sessionId, turnId: one.turnId, passId: one.passId },
+      ...{ prompt: 'Which disk?', options: ['sda', 'sdb'], entities: [] },
+    }),
+  );
+  await world.settle();
+  const card = await world.database.read.matrixCard.findFirstOrThrow({ where: { refId: id } });
+  const sealed = { crossSigned: true, identityChanged: false, relation: true, late: true };
+  await world.say(one.roomId, 'sdb', { thread: one.root, replyTo: card.eventId ?? '', sealed });
+  expect(await world.database.read.question.findUnique({ where: { id } })).toMatchObject({
+    status: 'answered',
+    answer: 'sdb',
+  });
 });

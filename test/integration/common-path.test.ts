@@ -1,5 +1,4 @@
 import { afterEach, expect, test } from 'vitest';
-import { sendMessage } from '../../bot/outbox/enqueue.ts';
 import { disarmFaults } from '../../core/faults.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { sweepIdle } from '../../core/tasks/idle.ts';
@@ -7,42 +6,25 @@ import { addNote, receiveMessage } from '../../core/tasks/messages.ts';
 import { askQuestion, answerQuestion } from '../../core/tasks/questions.ts';
 import { requestStop } from '../../core/tasks/stop.ts';
 import { openTurn } from '../../core/tasks/turns.ts';
-import { openTask } from '../../core/tasks/open.ts';
-import { HomeserverProxy } from '../support/matrix-proxy.ts';
-import { openStage } from '../support/test-bot.ts';
-import { inRooms, openRooms } from '../support/task-room.ts';
-import { agentBench, ANN, type AgentBench, type Target } from '../support/agent-bench.ts';
-import type { AskedRequest, Reply } from '../support/scripted-model.ts';
+import {
+  agentBench,
+  anHourAgo,
+  ANN,
+  type AgentBench,
+  type Target,
+} from '../support/agent-bench.ts';
+import { complete, goal, runs, wordsOf } from '../support/replies.ts';
+import type { Reply } from '../support/scripted-model.ts';
 
 let bench: AgentBench;
 afterEach(async () => {
   disarmFaults();
-  const open = bench as AgentBench | undefined;
-  bench = undefined as never;
-  await open?.close();
+  await bench.close();
 });
 
 const NOTHING: Target = () => ({});
-const run = (command: string): Reply => ({
-  toolCalls: [
-    { name: 'run', arguments: { target: 'host:web-1', command, purpose: 'for the test' } },
-  ],
-});
-const goal = (text = 'Look around'): Reply => ({
-  toolCalls: [{ name: 'set_goal', arguments: { goal: text } }],
-});
-const complete: Reply = {
-  toolCalls: [{ name: 'complete_task', arguments: { outcome: 'success', summary: 'All done.' } }],
-};
-const words = (request: AskedRequest | undefined): string =>
-  (request?.messages ?? []).map((message) => message.content ?? '').join('\n');
+const run = (command: string): Reply => runs(command, 'for the test');
 const session = (id: SessionId) => bench.database.read.session.findUniqueOrThrow({ where: { id } });
-async function anHourAgo(id: SessionId): Promise<void> {
-  await bench.database.read
-    .$executeRaw`UPDATE sessions SET last_activity_at = last_activity_at - interval '1 hour' WHERE id = ${id}::uuid`;
-  await bench.database.read
-    .$executeRaw`UPDATE events SET at = at - interval '1 hour' WHERE session_id = ${id}::uuid`;
-}
 const ended = async (command: string) =>
   bench.until(
     async () =>
@@ -83,7 +65,7 @@ test('T5: a second stop holds also for what was said since the first, while the 
   );
   bench.model.script({ text: 'I do.' });
   await bench.pass(sessionId);
-  expect(words(bench.model.requests.at(-1))).toContain('no, the other one');
+  expect(wordsOf(bench.model.requests.at(-1))).toContain('no, the other one');
 });
 
 test('T5, T14, J5: a run by the clock whose model is away does not undo the stop of the task', async () => {
@@ -105,7 +87,7 @@ test('T5, T14, J5: a run by the clock whose model is away does not undo the stop
   await byClock();
   bench.model.script({ text: 'All is well.' });
   expect(await bench.pass(sessionId)).toMatchObject({ state: 'done' });
-  await anHourAgo(sessionId);
+  await anHourAgo(bench, sessionId);
   expect(await sweepIdle(bench.database, { close: true })).toEqual({ nudged: 0, closed: 0 });
 });
 
@@ -135,12 +117,12 @@ test('R7, T5: what an operator says while a continuation is at work listens for 
   );
   bench.model.script({ text: 'I wait for it.' });
   await bench.pass(sessionId);
-  expect(words(bench.model.requests.at(-1))).toContain('wait for the list');
+  expect(wordsOf(bench.model.requests.at(-1))).toContain('wait for the list');
   gate.resolve({ stdout: 'seen there' });
   await ended('ls -R /');
   bench.model.script({ text: 'I have seen it.' });
   await bench.pass(sessionId);
-  expect(words(bench.model.requests.at(-1))).toContain('seen there');
+  expect(wordsOf(bench.model.requests.at(-1))).toContain('seen there');
 });
 
 test('R7, T5: likewise what they say while a continuation runs, which reads it', async () => {
@@ -173,7 +155,7 @@ test('R7, T5: likewise what they say while a continuation runs, which reads it',
     { text: 'I wait for it.' },
   );
   await bench.pass(sessionId);
-  expect(words(bench.model.requests.at(-1))).toContain('wait for the list');
+  expect(wordsOf(bench.model.requests.at(-1))).toContain('wait for the list');
   expect(await bench.claim(sessionId)).toBeNull();
   gate.resolve({ stdout: 'seen there' });
   await ended('ls -R /');
@@ -211,7 +193,7 @@ test('K5, T11: an answer that was given just before another turn ended the task 
       });
       await answerQuestion(unit, { questionId, answer: 'sdb', by: ANN, via: 'tap' });
     });
-    return complete;
+    return complete('All done.');
   });
   await bench.pass(sessionId);
   expect(await session(sessionId)).toMatchObject({ outcome: 'success' });
@@ -262,75 +244,4 @@ test('T9, T5: a task without a goal ends with the last command that another, sto
   await ended('ls -R /');
   expect(await bench.claim(sessionId)).toBeNull();
   expect((await session(sessionId)).endedAt).not.toBeNull();
-});
-
-test('R12, C7: what a firewall in front of the homeserver refuses in a task’s room is told in the lobby, and does not hold that room up, though nothing else is said', async () => {
-  const stage = await openStage();
-  let line: HomeserverProxy | undefined;
-  try {
-    const first = stage.start();
-    await first.ready;
-    await stage.operator.room('Nomos lobby');
-    await first.stop();
-    const { sessionId } = await stage.write((unit) =>
-      openTask(unit, { by: stage.operator.userId, text: 'look', origin: { kind: 'api' } }),
-    );
-    const lobby = await stage.database.read.matrixRoom.findFirstOrThrow({
-      where: { kind: 'lobby' },
-    });
-    await stage.database.read.session.update({
-      where: { id: sessionId },
-      data: { roomId: lobby.roomId },
-    });
-    await stage.database.read.matrixOutbox.deleteMany({ where: { state: 'pending' } });
-    line = await HomeserverProxy.open(stage.homeserverUrl);
-    // As ModSecurity answers a body that looks like an attack.
-    line.rule = (request) =>
-      request.method === 'PUT' && request.body.includes('/etc/passwd')
-        ? { status: 403, body: '<html><h1>403 Forbidden</h1></html>' }
-        : 'pass';
-    await stage.write(async (unit) => {
-      const message = { msgtype: 'm.notice' as const, mentions: [] };
-      const txnId = await sendMessage(unit, {
-        to: { session: sessionId },
-        message: { ...message, body: 'cat /etc/passwd' },
-      });
-      // Nine tries are behind it.
-      await unit.db.matrixOutbox.update({ where: { txnId }, data: { attempts: 9 } });
-    });
-    stage.start({ homeserverUrl: line.url });
-    await stage.eventually(
-      'it is told',
-      async () =>
-        (await stage.database.read.event.count({
-          where: { type: 'error.raised', data: { path: ['code'], equals: 'not_said' } },
-        })) > 0,
-    );
-  } finally {
-    await stage.close();
-    await line?.close();
-  }
-});
-
-test('K5: a reply to the very card of a question answers it, also when its key comes late', async () => {
-  const world = await openRooms();
-  try {
-    const one = await inRooms(() => world).task();
-    const id = await world.write((unit) =>
-      askQuestion(unit, {
-        ...{ sessionId: one.sessionId, turnId: one.turnId, passId: one.passId },
-        ...{ prompt: 'Which disk?', options: ['sda', 'sdb'], entities: [] },
-      }),
-    );
-    await world.settle();
-    const card = await world.database.read.matrixCard.findFirstOrThrow({ where: { refId: id } });
-    const sealed = { crossSigned: true, identityChanged: false, relation: true, late: true };
-    await world.say(one.roomId, 'sdb', { thread: one.root, replyTo: card.eventId ?? '', sealed });
-    expect(await world.database.read.question.findUnique({ where: { id } })).toMatchObject({
-      status: 'answered',
-      answer: 'sdb',
-    });
-  } finally {
-    await world.close();
-  }
 });

@@ -40,6 +40,17 @@ interface Answer {
   stderr?: string;
 }
 
+/** Lets a task look as if nothing had happened in it for an hour. */
+export async function anHourAgo(
+  { database }: Pick<AgentBench, 'database'>,
+  id: SessionId,
+): Promise<void> {
+  await database.read
+    .$executeRaw`UPDATE sessions SET last_activity_at = last_activity_at - interval '1 hour' WHERE id = ${id}::uuid`;
+  await database.read
+    .$executeRaw`UPDATE events SET at = at - interval '1 hour' WHERE session_id = ${id}::uuid`;
+}
+
 const FLEET = `version: 1
 entities:
   - { slug: 'host:web-1', type: host, name: web-1, state: active, attributes: { address: 192.0.2.1, role: web } }

@@ -4,8 +4,8 @@ import type { Person } from './matrix.ts';
 import type { AskedRequest } from './scripted-model.ts';
 
 /** All words of a request. */
-export const wordsOf = (request: AskedRequest): string =>
-  request.messages.map(({ content }) => content ?? '').join('\n');
+export const wordsOf = (request: AskedRequest | undefined): string =>
+  (request?.messages ?? []).map(({ content }) => content ?? '').join('\n');
 
 /** The conversation of one task: requests that have these words of the operator in them. */
 export const about =
@@ -34,7 +34,7 @@ export const runs = (command: string, purpose: string, target?: string) => ({
 });
 
 /** A reply that names the task. */
-export const goal = (text: string) => call('set_goal', { goal: text });
+export const goal = (text = 'Look around') => call('set_goal', { goal: text });
 
 /** A reply that ends the task well. */
 export const complete = (summary: string) => call('complete_task', { outcome: 'success', summary });
