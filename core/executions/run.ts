@@ -151,7 +151,7 @@ function vanished({ stdout, stderr, durationMs, shell }: RunOutput): RunEnd {
   return {
     kind: 'unknown',
     reason:
-      'It had begun, and what its target kept of it is gone: was it rolled back, or its state directory deleted?',
+      'It had begun, and what its target kept of it is gone: was it rolled back, or its state directory deleted? It may still run there.',
     alive: false,
     ...{ stdout, stderr, durationMs, shell },
   };
